@@ -1,4 +1,4 @@
-"""What all tests share: fixed streams, and the option that runs the slow ones."""
+"""Fixtures of all tests: fixed random streams; the option that runs slow tests."""
 
 import hashlib
 import itertools
@@ -12,11 +12,11 @@ from hypothesis.internal.conjecture import providers
 from privcurve.learners import base
 from privcurve.privacy import seeds
 
-# The same examples in each run, however slow the machine.
+# Hypothesis tries the same examples in each run, however slow the machine is.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
-# Hypothesis also tries constants of the modules imported so far; which ones depends on the
-# tests that a worker ran before.
+# Hypothesis would also try constants of the modules imported so far, which depend on the tests that
+# a worker ran before.
 providers._get_local_constants = providers.Constants
 
 _default_rng = np.random.default_rng
@@ -24,20 +24,20 @@ _default_rng = np.random.default_rng
 
 @pytest.fixture(autouse=True)
 def _fixed_streams(monkeypatch):
-    """Return what asks for no seed a fixed one: a test is the same in each run."""
+    """Let generators without a seed draw from fixed streams: a test is the same in each run."""
     counter = itertools.count()
 
     def default_rng(seed=None):
         return _default_rng([next(counter), 0] if seed is None else seed)
 
     monkeypatch.setattr(np.random, "default_rng", default_rng)
-    # Another test's fits began with the same streams.
+    # The fits of another test began with the same streams.
     seeds._begun.clear()
 
 
 @pytest.fixture
 def given_streams(monkeypatch):
-    """A generator as `random_state` is the stream of a fit itself, whatever the settings are.
+    """Use a generator given as `random_state` directly, whatever the settings are.
 
     Equal generators then give two settings the same noise, so that a test can compare them.
     """
@@ -52,7 +52,7 @@ def given_streams(monkeypatch):
 
 @pytest.fixture
 def fixed_entropy(monkeypatch):
-    """Draw the secrets that a test makes from a fixed stream, so that its models are the same."""
+    """Draw secrets from a fixed stream, so that the models of a test are the same in each run."""
     counter = itertools.count()
 
     def token_hex(size):
@@ -66,8 +66,8 @@ def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", help="run the tests marked slow, too")
 
 
-# Of two workers one takes the first half of all tests: those of all learners, which compile the
-# loops. The other waits for processes until then.
+# Of two workers one takes the first half of the tests: tests of all learners, which compile loops.
+# Meanwhile the other one waits for processes.
 FIRST = ("contract", "privacy", "cli", "workflow")
 
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 from privcurve.analysis.sweep import Axes
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.sweep import Sweep, drop_incomplete_points
+from privcurve.outputs.sweep import Sweep, drop_incomplete_points, looks_of
 
 
 class Boxes(Sweep):
     """Figure: a box of the fresh trainings at each value, from quartile to quartile."""
 
     word: ClassVar[str] = "boxes"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     options: ClassVar = {
         name: option
         for name, option in Sweep.options.items()
@@ -39,7 +39,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     titles = list(dict.fromkeys(frame["panel"]))
     lines = list(dict.fromkeys(frame["line"]))
     order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None
-    looks = style.method_looks(lines)
+    looks = looks_of(frame)
     frame = drop_incomplete_points(frame, y, ["panel", "line", x])
     with style.paper():
         figure, panels = style.panels(len(titles), ["compared"] * len(titles))
@@ -51,7 +51,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
                 hue="line",
                 hue_order=lines,
                 order=order,
-                palette={line: look[0] for line, look in looks.items()},
+                palette={line: look.colour for line, look in looks.items()},
                 saturation=1,
                 width=0.7,
                 linewidth=0.7,
@@ -65,7 +65,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
         for panel in panels[:: style.panel_columns(len(panels))]:
             panel.set_ylabel(y.replace("_", " ").capitalize())
         if len(lines) > 1:
-            handles = [style.key_patch(line, facecolor=looks[line][0]) for line in lines]
+            handles = [style.key_patch(line, facecolor=looks[line].colour) for line in lines]
             style.legend_below(figure, handles)
     return figure
 

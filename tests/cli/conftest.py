@@ -1,4 +1,4 @@
-"""A small table of one's own and its description, in a folder of its own."""
+"""A folder with a small table and its description, and a clock for progress."""
 
 import itertools
 from functools import partial
@@ -12,7 +12,7 @@ from privcurve.progress import Progress
 
 @pytest.fixture
 def folder(fixed_entropy, tmp_path, monkeypatch):
-    """Go to a folder with a table and its description."""
+    """Change to a folder with a table and its description; return the folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
     (tmp_path / "patients.csv").write_text(TABLE)
@@ -23,7 +23,7 @@ def folder(fixed_entropy, tmp_path, monkeypatch):
 
 @pytest.fixture
 def tick(monkeypatch):
-    """Return a function that makes every look at the clock some seconds later."""
+    """Return a function that lets the clock advance by some seconds at every call."""
 
     def patch(seconds, **more):
         clock = itertools.count(0, seconds)

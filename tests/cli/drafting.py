@@ -12,7 +12,7 @@ DRAFT = Path("descriptions/t.yaml")
 
 
 def drafted(lines, label="sick", encoding="utf-8", **options):
-    """Draft the description of a table; give it as it is read, and the draft."""
+    """Write a table and draft its description; return the parsed YAML, and the draft."""
     Path("t.csv").write_text("\n".join(lines) + "\n", encoding=encoding)
     classes = {
         key: options.pop(key) for key in ("positive", "negative", "classes") if key in options
@@ -22,7 +22,7 @@ def drafted(lines, label="sick", encoding="utf-8", **options):
 
 
 def column(values, **options):
-    """Draft the description of one column beside the label; give its entry, and the draft."""
+    """Draft a description of a table with this column `x`; return its entry and the draft."""
     lines = ["x,k,sick", *(f"{v},{k % 2},{'yes' if k % 3 else 'no'}" for k, v in enumerate(values))]
     content, made = drafted(lines, **options)
     entries = [entry for entry in content["columns"] if entry["name"] == "x"]
@@ -30,14 +30,14 @@ def column(values, **options):
 
 
 def told(capsys, *argv):
-    """Run a command; give its code, and what it said."""
+    """Run a command; return its exit code and its output."""
     code = main.main(list(argv))
     seen = capsys.readouterr()
     return code, seen.out + seen.err
 
 
 def described(capsys, content, name="t.csv"):
-    """Draft the description of a file; give what was said."""
+    """Write a file and draft its description with the command; return the output."""
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     code, said = told(capsys, "describe", name, "--label", "sick", "--force")
     assert code == 0, said
@@ -45,11 +45,11 @@ def described(capsys, content, name="t.csv"):
 
 
 def of(values, name="x"):
-    """A column of values beside an age and a label."""
+    """Return a table with these values, an age and a label."""
     lines = (f'"{v}",{20 + k % 40},{"yes" if k % 3 else "no"}' for k, v in enumerate(values))
     return "\n".join([f"{name},age,sick", *lines]) + "\n"
 
 
 def decide(bounds):
-    """Decide on all bounds of a draft."""
+    """Set all bounds of the draft."""
     DRAFT.write_text(DRAFT.read_text().replace("bounds:  # decide", f"bounds: {bounds}  #"))

@@ -1,4 +1,4 @@
-"""A messy table as someone might have it: deterministic."""
+"""A messy table as a hospital may have it, the same in each run."""
 
 import csv
 from datetime import date, timedelta
@@ -8,7 +8,7 @@ import numpy as np
 
 TOWNS = ("Oslo", "Bergen", "Trondheim", "Stavanger", "Tromsø", "Ålesund", "Bodø", "Hamar")
 GAPS = ("", "NA", "n/a", "?")
-# What the description says of these columns, from what is known of people and clinics.
+# Answers for these columns, from knowledge about people and clinics.
 DECIDED = {
     "BMI": "bounds: [10, 60]",
     "blood pressure": "bounds: [40, 140]",
@@ -23,7 +23,7 @@ HEADER += ["diagnosis", "admitted", "remarks", "clinic", "sick"]
 
 
 def row(k: int, rng: np.random.Generator) -> list[str]:
-    """Return a record."""
+    """Return one record."""
     town = str(rng.choice(TOWNS))
     cells = [
         f"P{100000 + k}",
@@ -48,7 +48,7 @@ def row(k: int, rng: np.random.Generator) -> list[str]:
 
 
 def write(path: Path, n: int = 400) -> Path:
-    """Write a table as an office would: semicolons, decimal commas, another encoding."""
+    """Write the table as an office exports it: semicolons, decimal commas, another encoding."""
     rng = np.random.default_rng(0)
     with path.open("w", encoding="cp1252", newline="") as stream:
         writer = csv.writer(stream, delimiter=";", quoting=csv.QUOTE_MINIMAL)
@@ -57,7 +57,7 @@ def write(path: Path, n: int = 400) -> Path:
 
 
 def decide(draft: str) -> str:
-    """Fill in what a draft of this table leaves to be decided."""
+    """Fill in the blanks of a draft for this table."""
     lines = []
     for line in draft.splitlines():
         if line.startswith("  - name: "):

@@ -1,4 +1,4 @@
-"""A small table of one's own, and its description."""
+"""A small table of a user, and its description."""
 
 TABLE = """\
 id,age,town,day,sick

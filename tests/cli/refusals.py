@@ -1,4 +1,4 @@
-"""What every refusal is: one message and a code, never a traceback."""
+"""A check of refusals by the command line."""
 
 import re
 import shlex
@@ -6,10 +6,11 @@ import shlex
 from privcurve.cli import main
 
 
-def refuse(folder, capsys, command, message, files=None):
-    """Type a command that can't be done; its message fits a regular expression.
+def assert_refused(folder, capsys, command, message, files=None):
+    """Assert that a command fails with one message that matches, and without a traceback.
 
-    `files` are written before, by their names in the folder; None for one that is not there.
+    `files` are {name: content}, written into `folder` before; a content of None deletes the file.
+    ``assert_refused(folder, capsys, "privcurve check x.csv", "no file")``.
     """
     for name, content in (files or {}).items():
         path = folder / name
@@ -22,11 +23,13 @@ def refuse(folder, capsys, command, message, files=None):
         code = main.main(shlex.split(command))
     except SystemExit as end:
         code = end.code
-    # Columns of a table that are ignored are a remark.
-    told = re.sub(r"^privcurve: ignored .*\n", "", capsys.readouterr().err)
+    # The remark about ignored columns is no refusal.
+    printed = re.sub(r"^privcurve: ignored .*\n", "", capsys.readouterr().err)
     assert code
-    assert re.search(message, told, re.DOTALL), told
-    assert re.findall("^privcurve.*?: ", told, re.MULTILINE) == [told[: told.index(": ") + 2]] or (
-        "error: " in told  # argparse shows the usage first
+    assert re.search(message, printed, re.DOTALL), printed
+    assert re.findall("^privcurve.*?: ", printed, re.MULTILINE) == [
+        printed[: printed.index(": ") + 2]
+    ] or (
+        "error: " in printed  # argparse shows the usage first
     )
-    assert "Traceback" not in told
+    assert "Traceback" not in printed

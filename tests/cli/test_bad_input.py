@@ -1,14 +1,14 @@
-"""Whatever is wrong with a command line and its files ends in one message, never a traceback.
+"""Errors in a command line or its files give one message, never a traceback.
 
-A case is a command line, what the message says, and the files that differ from those of
-`own_table.py` (text or bytes, or None for one that is not there).
+A case is a command line, a part of the message, and the files that differ from `own_table.py`
+(text or bytes; None for an absent file).
 """
 
 import gzip
 
 import pytest
 from own_table import DESCRIPTION, TABLE
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import __version__, datasets
 from privcurve.cli import main
@@ -19,7 +19,7 @@ NEW = f"describe t.csv {SICK}"
 OWN = f"describe patients.csv {SICK} --name n"
 CHECK = "check patients"
 
-# Tables as programs write them.
+# Tables in the forms of several programs.
 WITH_SEMICOLONS = "age;sick\n" + "".join(f"{k};{'yes' if k % 2 else 'no'}\n" for k in range(9))
 WITH_ROW_NAMES = "age,town,sick\n" + "".join(f'"{k}",{k},Oslo,no\n' for k in range(9))
 ARFF = """\
@@ -34,13 +34,13 @@ ARFF = """\
 
 
 def table(old, new):
-    """Change the table."""
+    """Return the files with another table."""
     assert old in TABLE
     return {"patients.csv": TABLE.replace(old, new)}
 
 
 def described(old, new):
-    """Change the description."""
+    """Return the files with another description."""
     assert old in DESCRIPTION
     return {PATIENTS: DESCRIPTION.replace(old, new)}
 
@@ -244,7 +244,7 @@ LEDGER = "releases/patients/ledger.jsonl"
 
 RELEASES = [
     (f"{RELEASE} 1 --output ''", "argument --output: its name is empty"),
-    # It was reserved before it was seen that its folder can't be made.
+    # The folder exists, but the ledger has no such release.
     (
         f"{RELEASE} 1",
         "releases/patients/1 exists, but the ledger, .* does not list its release",
@@ -276,21 +276,21 @@ CASES = DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
-    refuse(folder, capsys, *case)
+    assert_refused(folder, capsys, *case)
 
 
 def also(text):
-    """Add a key to the description."""
+    """Return the description with one more key."""
     return described("n_rows: 5", f"n_rows: 5\n{text}")
 
 
 def grouped(groups):
-    """Return the towns other groups."""
+    """Return the description with other groups of towns."""
     return described("[Oslo, Bergen]", groups)
 
 
 def parsed(keys):
-    """Add keys to the parser."""
+    """Return the description with more keys of the parser."""
     return described("header: true", f"header: true, {keys}")
 
 
@@ -324,7 +324,7 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("files", "message"), DESCRIPTIONS)
 def test_odd_descriptions_are_refused(folder, capsys, files, message):
-    refuse(folder, capsys, CHECK, message, files)
+    assert_refused(folder, capsys, CHECK, message, files)
     with pytest.raises(datasets.DatasetError):
         datasets.load("patients")
 

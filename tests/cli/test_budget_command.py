@@ -1,4 +1,4 @@
-"""``privcurve budget``, and what commands tell to machines and by their exit codes."""
+"""``privcurve budget``: its output, also as JSON, and its exit codes."""
 
 import io
 import json
@@ -19,12 +19,12 @@ RELEASE = "release patients --learner noisy_majority --epsilon"
 
 @pytest.fixture(autouse=True)
 def seeds(tmp_path, monkeypatch):
-    """Keep seeds, and what is known of other ledgers, in a folder of the test's own."""
+    """Keep seeds and traces of other ledgers in a folder of the test."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 
 
 def told(capsys, command):
-    """Run a command; give its code, standard output and standard error."""
+    """Run a command; return its code, standard output and standard error."""
     try:
         code = main.main(command.split())
     except SystemExit as end:
@@ -100,7 +100,7 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
     _, out, _ = told(capsys, "budget patients --json")
     content = json.loads(out)
     assert [one["release"] for one in content["releases"]] == [1, 2]
-    # Nothing by which noise could be drawn again is told.
+    # The output has nothing that would draw the noise again.
     assert not {"seed", "token", "sources", "checksum"} & content["releases"][0].keys()
     assert content["spent"] == [{"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one"}]
     assert content["left"] == {"epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one"}

@@ -33,12 +33,12 @@ def test_ready_with_shares_and_the_next_command(folder, capsys):
     told = capsys.readouterr().out
     assert "ready: privcurve compare patients" in told
     rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.strip()}
-    # Codes, clipped, other, missing; an exclamation mark where most is lost.
+    # Codes, clipped, other, missing; an exclamation mark where many values are lost.
     assert rows["age"] == ["11", "20.0%!", "–", "20.0%"]
     assert rows["town"] == ["4", "–", "20.0%", "20.0%"]
     assert rows["day"] == ["11", "0.0%", "–", "20.0%"]
     assert main.main(["check", str(PATH)]) == 0
-    # What is ready can be coded.
+    # A dataset that is ready can be encoded.
     assert len(datasets.load("patients").y) == 5
 
 
@@ -109,7 +109,7 @@ def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
 
 
 def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
-    """Describe the table with a file to test by; give the faults."""
+    """Describe the table with a test file; return the faults."""
     Path("test.csv").write_text(TABLE.splitlines()[0] + "\n" + test)
     files = f"n_rows: {n_rows}\nn_test: {test.count(chr(10))}\n{records}"
     files += "files: {train: {local: patients.csv}, test: {local: test.csv}}\n"
@@ -119,18 +119,18 @@ def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
 
 def test_each_part_is_checked_by_itself(folder):
     assert by_another() == []
-    # Labels of records to test by alone are no two classes to learn; one of them is enough to test.
+    # The training labels must have two classes; test records may have one label.
     Path("patients.csv").write_text(TABLE.replace(",yes", ",no"))
     assert "all records have the label 'no'" in by_another()[0][1]
     Path("patients.csv").write_text(TABLE)
-    # One record of six, but all that there are to test by.
+    # One record of six, but the only test record.
     ((line, message),) = by_another(test="P9,999,Oslo,2020-01-05,yes\n")
     assert (line, message[:48]) == (9, "100% of the values of 'age' (test) lie outside i")
     with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
         datasets.load("patients")
     ((line, message),) = by_another(test=TABLE.partition("\n")[2])
     assert (line, "byte for byte the same" in message) == (3, True)
-    # Records that are left out are counted.
+    # Left-out records are counted.
     assert by_another("records: {balance: first}\n", 4) == []
     ((line, message),) = by_another("records: {balance: first}\n", 5)
     assert (line, message[:24]) == (3, "records leaves 4 records")
@@ -165,7 +165,7 @@ def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
 
 
 def columns_of(rows, columns):
-    """Describe a table of columns x1, x2, … and a label; give the faults."""
+    """Describe a table with columns x1, x2, … and a label; return the faults."""
     Path("t.csv").write_text("".join(f"{','.join(map(str, row))},{k % 2}\n" for k, row in rows))
     names = [f"x{k}" for k in range(1, len(rows[0][1]) + 1)]
     Path("descriptions/t.yaml").write_text(
@@ -186,12 +186,12 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert "with the unit of the file. If they are, write spacing: mixed, n_bins: 64. So" in message
     ((_, message),) = columns_of(rows, many.replace("..3", "..1"))
     assert message.startswith("all values of 'x1' are in one bin, though they differ: compare")
-    # Few of many, and a column of one value, are told of.
+    # A remark, no fault: one of many columns is in one bin, or a column has only one value.
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()
     assert main.main(["check", "t"]) == 0
     assert "0 <= x2 < 6400: 100.0%. Write spacing" in capsys.readouterr().out
-    # Of bounds that are another mistake, or are meant so, nothing more is said.
+    # Bounds with another fault, or with expected clipping, get no second message.
     ((_, message),) = columns_of(rows, "  - {name: x3, kind: numeric, bounds: [-2, -1]}\n")
     assert "lie outside its bounds" in message
     clipped = "  - {name: x3, kind: numeric, bounds: [-2, -1], clipping: expected}\n"
@@ -221,11 +221,11 @@ def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_it
     assert advice(skewed, "[0, 9999]", ", spacing: log1p, n_bins: 2") == (
         f"99 <= x1 <= 9999: 83.3%. {mixed}"
     )
-    # A bin of one value, however often it is there, hides nothing.
+    # A bin that holds a single value hides nothing, however frequent the value is.
     often = [0] * 50 + [k * 1000 for k in range(1, 11)]
     assert advice(often, "[0, 10000]") is None
     assert advice([*often[:-1], 1], "[0, 10000]") == f"0 <= x1 < 1000: 85.0%. {mixed}"
-    # What is clipped counts with its bound.
+    # Clipped values count as the bound.
     assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
 
 
@@ -237,7 +237,7 @@ def test_bins_that_are_finer_follow_from_public_facts_alone():
     assert [propose_bins(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
     narrower = "Give narrower bounds, if narrower ones are public."
     assert propose_bins(column(64, "mixed")) == propose_bins(column(64, "mixed-high")) == narrower
-    # A bin of a date is a day or more.
+    # A bin of dates has at least a day.
     assert propose_bins(column(10, dates="iso")) == "Write n_bins: 64."
     assert (
         propose_bins(column(10, dates="iso", high=50))
@@ -264,7 +264,7 @@ def test_times_and_numbers_are_categories_as_they_are_written_or_refused(folder)
     number = "  - {name: x2, kind: categorical, categories: [1.10, other]}\n"
     ((_, message),) = columns_of(rows, number)
     assert message.endswith("YAML reads it as the number 1.1: put it in quotes.")
-    # Of these 1 and 1.0 are both categories; of a "1.0" only the latter would be.
+    # 1 and 1.0 in the file match the number 1; only 1.0 matches the text "1.0".
     ((_, message),) = columns_of(rows, number.replace("1.10", "1.0"))
     assert message.endswith("the number 1.0: write 1; or, for that text alone, put it in quotes.")
 

@@ -1,4 +1,4 @@
-"""privcurve compare: what is asked for, what is run, and what it says."""
+"""privcurve compare: its arguments, its study, and its output."""
 
 import importlib.util
 import io
@@ -60,7 +60,7 @@ def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flatt
     nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.83, 0.84))
     assert sentence(nearer).endswith("level with it within two standard errors: B, δ = 10⁻⁶")
     assert "best of" not in sentence(TABLE.drop(index=0))
-    # What is missing is not ranked.
+    # A method without a score is not ranked.
     assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
     lines = ranking(TABLE, "d", 1, TITLES).lines(1)
     assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
@@ -107,17 +107,17 @@ def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
 
 
 def test_one_mechanism_is_one_row():
-    """A method that was given a δ and used none is the one without, with the same scores."""
+    """A method that got a δ and used none equals the method without δ, with equal scores."""
     twice = TABLE.iloc[[1, 1]].assign(method=["a~proved", "a~proved~delta=1e-06"])
     twice["delta"] = [0.0, 1e-6]
     titles = {**TITLES, "a~proved~delta=1e-06": "A"}
     rows = pd.concat([twice.iloc[::-1], TABLE.iloc[[0, 3, 4]]], ignore_index=True)
     made = ranking(rows, "d", 1, titles)
     assert [made.name(row) for _, row in made.private.iterrows()] == ["A", "B, δ = 10⁻⁶"]
-    # Other scores are of another mechanism.
+    # Other scores show another mechanism.
     rows.loc[0, "accuracy_error"] = 0.0021
     assert len(ranking(rows, "d", 1, titles).private) == 3
-    # What a ledger says was used is the δ that is shown.
+    # The row shows the δ that the ledger says was used.
     used = pd.DataFrame({"dataset": "d", "method": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
     told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
     assert "B  " in told.lines()[1]
@@ -216,11 +216,11 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     assert made.file == Path("results/comparisons/compare_wdbc.yaml")
     assert written["epsilons"] == [0.5, 2]
     assert written["learners"]["privgam"]["deltas"] == [1e-6]
-    # It offers δ = 0 alone.
+    # The learner offers only δ = 0.
     assert "deltas" not in written["learners"]["dp_lr"]
     assert made.left_out == ()
     assert json.loads(made.configuration.read_text())["seed"] == comparison.SEED
-    # Tuned settings are paid for, and every other one is public: ε covers the whole way.
+    # Tuned settings are paid for, and all other settings are public: ε covers the whole way.
     assert made.study.methods["lazybb_tuned~proved~delta=1e-06"].tune is not None
     methods = made.study.methods.values()
     assert {len(method.settings) for method in methods} == {1}
@@ -230,11 +230,11 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     fresh = comparison.prepare("wdbc", [1], fresh=True)
     assert fresh.plan.is_fresh
     assert json.loads(fresh.configuration.read_text())["fresh"] is True
-    # What is wanted is of the page; where an ε is looked for, more are compared.
+    # The wish is on the page; a search for ε compares more values of ε.
     wish = Wish("auc", 0.9, within=False)
     wanted = comparison.prepare("wdbc", comparison.WIDE, metric="auc", wish=wish)
     assert wanted.outputs["leaderboard"].options["want"] == "auc >= 0.9"
-    # Without δ a learner that needs one is left out and named.
+    # Without δ, a learner that needs one is left out and named.
     pure = comparison.prepare("wdbc", [1], metric="auc")
     assert pure.study.metric == "auc"
     assert "random_trees" not in {method.learner for method in pure.study.methods.values()}
@@ -252,7 +252,7 @@ DESCRIPTION = {
 
 @pytest.fixture
 def mine(folder, monkeypatch):
-    """Private records."""
+    """Write private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
     (folder / "mine.csv").write_text("colour,label\n" + rows)
@@ -264,7 +264,7 @@ def test_private_records_get_a_secret_seed(folder, mine):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
-    # That these need one is no remark on another comparison.
+    # The remark is about private records only.
     assert not comparison.prepare("toy-line", [1]).plan.notes(["compare_toy-line"])
     (folder / "mine.csv").unlink()
     with pytest.raises(ValueError, match=r"mine\.csv"):
@@ -282,26 +282,26 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert main.main(words) == 0
     assert main.main(["compare", "mine", "--epsilon", "0.5", "1"]) == 0
     assert main.main(words) == 0
-    # Noted before it looks: one that is stopped half way has looked, too.
+    # The ledger has the entry before training: a comparison that stops half-way has looked, too.
     assert ran == [True]
     entries = [json.loads(line) for line in ledger.read_text().splitlines()]
     (noted,) = [entry for entry in entries if "comparison" in entry]
     assert (noted["epsilon"], noted["private"]) == ("inf", False)
     assert noted["sources"] == {"mine.csv": sha256_of(Path("mine.csv"))}
     assert noted["at"].startswith("20")
-    # It spends nothing, and the ledger is whole.
+    # A comparison spends nothing, and the ledger stays valid.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
     said = capsys.readouterr()
     assert "together epsilon = 2 (replace-one neighbours)" in said.out
     assert "last comparison" not in said.err
-    # What is compared is what is released, or it is said.
+    # A warning if the release differs from the comparison.
     for more in (["--delta", "1e-6", "--learner", "privgam"], ["--learner", "noisy_majority"]):
         epsilon = "2" if more[0] == "--learner" else "1"
         assert main.main(["release", "mine", "--epsilon", epsilon, *more]) == 0
         assert "the last comparison was at epsilon = 0.5, 1 with delta = 0" in (
             capsys.readouterr().err
         )
-    # Of public records there is nothing to note.
+    # The ledger has no entry for public records.
     assert main.main(["compare", "wdbc"]) == 0
     assert sorted(path.name for path in Path("releases").glob("*/")) == ["mine"]
     said = "A comparison that is not private was made on these records before."
@@ -321,7 +321,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
     assert "privcurve decide mine asks for what is blank." in said
 
 
-# What is no value of these, or contradicts another, is not understood.
+# Options with a wrong value, or with a value that contradicts another option.
 USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
 
 
@@ -350,14 +350,14 @@ def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
-    # No file is named that nobody has written, and none is written.
+    # The message names no file that does not exist, and no file is written.
     assert "results" not in said
     assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
 
 def pretend(folder, monkeypatch, *lines, code=0):
-    """Put something in Snakemake's place that says some lines and ends."""
+    """Replace Snakemake by a script that prints some lines and ends."""
     script = folder / "pretend"
     said = "".join(f"echo '{line}'\n" for line in lines)
     script.write_text(f"#!/bin/sh\n{said}exit {code}\n")
@@ -430,7 +430,7 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
 
 
 def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys):
-    """What it runs tells its own log."""
+    """Messages of encoding go to the log of the run; the command prints a summary."""
     rows = "".join(f"{k},{'yes' if k % 3 else 'no'}\n" for k in range(40))
     Path("mine.csv").write_text("age,label\n" + rows)
     age = {"name": "age", "kind": "numeric", "bounds": [0, 21]}
@@ -447,7 +447,7 @@ def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys)
 
 @pytest.fixture
 def library_alone(monkeypatch, tmp_path_factory):
-    """As if nothing of the extra ``workflow`` were installed, in programs that are begun too."""
+    """Hide the packages of the extra ``workflow``, also from child processes."""
     absent = [name for name, (_, extra) in extras.EXTRAS.items() if extra == "workflow"]
     find = importlib.util.find_spec
     monkeypatch.setattr(
@@ -495,7 +495,7 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     assert table.read_bytes() == by_snakemake
     assert f"page:  {page}" in said.out
     assert "100 % done" in said.err
-    # What is there stays: only what is quick to check is run again.
+    # Results stay; only quick checks run again.
     assert main.main(words) == 0
     assert "100 % done" in capsys.readouterr().err
     assert "trained" not in Path("logs/compare_toy-line.log").read_text()

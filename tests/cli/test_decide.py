@@ -1,4 +1,4 @@
-"""``privcurve decide``: the blanks of a draft, asked for one after another."""
+"""``privcurve decide``: asks for the blanks of a draft, one after another."""
 
 import io
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from own_table import DESCRIPTION
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -25,7 +25,7 @@ ANSWERS = ["0, 120", "Oslo, Bergen", "2020-01-01, 2023-12-31", "yes", "no"]
 
 
 class Person(io.StringIO):
-    """Someone at a terminal, who presses Ctrl-C at the end if it is said so."""
+    """A user at a terminal, who presses Ctrl-C after the answers if `stops`."""
 
     def __init__(self, *answers, stops=False):
         super().__init__("".join(f"{answer}\n" for answer in answers))
@@ -43,7 +43,7 @@ class Person(io.StringIO):
 
 @pytest.fixture
 def decide(folder, capsys, monkeypatch):
-    """Answer, and return the exit code, what was said, and the description."""
+    """Answer the questions; return the exit code, the output, and the description."""
     FILE.write_text(BLANK)
 
     def answered(*answers, person=None, name="patients"):
@@ -134,7 +134,7 @@ def test_few_whole_numbers_are_decided_to_be_numbers_or_codes(decide, answer, co
     assert code == 0
     assert "codes such as 1 for man, 2 for woman?\n  [lowest, highest] possible; or codes" in told
     assert content["columns"][0] == {"name": "sex", **column}
-    # Lines of the questions that follow are those of the file as it is then.
+    # A question names the line in the file as it is after the earlier answers.
     assert f"2 of 6, line {11 if 'n_bins' not in column else 14}: 'age'" in told
     assert content["columns"][1]["bounds"] == [0, 120]
     assert main.main(["check", "patients"]) == 1  # the file has no such column
@@ -147,7 +147,7 @@ def test_codes_are_checked_as_other_answers_are(decide):
         code, told, _ = decide(answer)
         assert (code, "is refused" in told) == (1, True), answer
     assert FILE.read_text() == before
-    # Of a date nothing is a code.
+    # Codes are refused for a date.
     FILE.write_text(BLANK)
     assert decide("", "", "codes: 1, 2")[0] == 1
 
@@ -164,7 +164,7 @@ REFUSED = [
 def test_the_first_refused_answer_of_a_pipe_ends_it(folder, capsys, monkeypatch, answer, message):
     # The next answer belongs to the next question.
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\nOslo\n"))
-    refuse(folder, capsys, "decide patients", message, {str(FILE): BLANK})
+    assert_refused(folder, capsys, "decide patients", message, {str(FILE): BLANK})
     assert FILE.read_text() == BLANK
 
 
@@ -193,7 +193,7 @@ def test_what_cards_say_is_asked_for_and_may_be_skipped(decide, capsys):
     code, told, _ = decide("a@b.no", name="t")
     assert (code, "legal" in told, "nothing is left to be decided" in told) == (0, False, True)
     assert main.main(["check", "t"]) == 0
-    # In a description of several lines it is written by hand; public records need none.
+    # If a key has several lines, the user edits the file; public records need no unit.
     path.write_text(path.read_text().replace("about: {", "about:\n  {", 1))
     FILE.write_text(f"{DESCRIPTION}about:\n  owner: x\n")
     before = FILE.read_text()
@@ -219,13 +219,13 @@ BAD = [
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case[1])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, monkeypatch, case):
     monkeypatch.setattr(sys, "stdin", None)
-    refuse(folder, capsys, *case)
+    assert_refused(folder, capsys, *case)
 
 
 def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
     text = DESCRIPTION.replace('"yes"', "").replace("bounds: [0, 120]", "bounds: # decide")
     monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
-    refuse(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})
+    assert_refused(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})
     assert "bounds: [0, 120]" in FILE.read_text()
 
 
@@ -254,7 +254,8 @@ def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
         assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
         born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
         assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
-        # A refused answer is asked again: no year of four digits, and too late for the bounds.
+        # The question returns after a refused answer: a year without four digits, a day beyond the
+        # bounds.
         bounds = [] if public else ["0, 20"]
         answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]
         monkeypatch.setattr(sys, "stdin", Person(*answers))
@@ -297,7 +298,7 @@ def test_a_unit_that_the_file_does_not_have_is_refused(folder, capsys, monkeypat
     assert main.main(["decide", "t"]) == 4
     assert "has no column 'person'" in capsys.readouterr().out
     assert Path("descriptions/t.yaml").read_text() == text
-    # Without the file the numbers stay, and check tells of both.
+    # Without the file n_rows stays, and check reports both.
     Path("t.csv").unlink()
     monkeypatch.setattr(sys, "stdin", Person("{column: patient_id, at_most: 2}"))
     assert main.main(["decide", "t"]) == 0

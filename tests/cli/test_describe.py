@@ -1,4 +1,4 @@
-"""``privcurve describe``: what a draft says of columns and labels, and what it does not."""
+"""``privcurve describe``: the columns and labels of a draft, and the values that it omits."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
 
-# Nothing that was seen is in the draft --------------------------------------------
+# A draft has no value of the records ------ ---------------------------------------
 
 
 def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys):
@@ -25,7 +25,7 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
     screen = told(capsys, "describe", "clinic.csv", "--label", "sick")[1]
     path = Path("descriptions/clinic.yaml")
     text = path.read_text()
-    # Towns, codes, extremes of numbers and dates are on the screen alone.
+    # Only the screen shows towns, codes, extremes of numbers and dates.
     for seen in ("Oslo", "2018-01", "seen by the nurse", "north"):
         assert seen in screen
         assert seen not in text.replace("[Oslo, Bergen], or groups", "")
@@ -37,7 +37,7 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
     blanks = {e["name"] for e in content["columns"] if None in e.values()}
     assert blanks == set(messy.DECIDED)
     assert content["decimal"] == ","
-    # Letters of cp1250 are other letters in cp1252, and no reader can tell.
+    # Bytes of cp1250 are other letters in cp1252; a program cannot tell them apart.
     assert "separator ';', cp1252 (a guess), decimal comma" in screen
     assert "# the encoding is a guess" in text
     written = {"kind": "delimited", "separator": ";", "encoding": "cp1252", "header": True}
@@ -74,7 +74,7 @@ def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
         drafts.add(DRAFT.read_text())
     (draft,) = drafts
     assert 'positive: ["yes", "Yes", "YES"]' in draft
-    # Spellings of one word are one name of the class.
+    # All spellings of a word are one class.
     assert datasets.describe("t").domain.label.names == ("no", "yes")
 
 
@@ -114,14 +114,14 @@ NUMBER = {
             ["12/31/2020", "01/02/2021"] * 9,
             {"kind": "date", "bounds": None, "format": "%m/%d/%Y", "missing": "bin"},
         ),
-        # Which is the day?
+        # Day and month are ambiguous.
         (
             ["01/02/2020", "03/04/2021"] * 9,
             {"kind": "date", "bounds": None, "format": None, "missing": "bin"},
         ),
-        # A few words among numbers are told of by check.
+        # `check` reports a few words among numbers.
         ([*range(7, 47), "old"], {**NUMBER, "whole": True}),
-        # One after another, texts of their own, one value, no value.
+        # Row numbers, names, one value, no value: not used.
         (range(1, 101), None),
         ([f"name {k}" for k in range(100)], None),
         (["same"] * 9, None),
@@ -134,7 +134,7 @@ def test_what_a_column_is(folder, values, expected):
 
 
 def test_names_and_conventions_settle_what_they_can(folder):
-    # Of 25 % a file may hold 25, and a sheet of Excel holds 0.25: a person decides.
+    # "25 %" is 25 in a text file and 0.25 in Excel: a person decides.
     lines = ["age,Sex,smokes,pct,sick", "31,F,Yes,.1,ja", "45,male,no,.9,nein", "46,m,N,25,Ja"]
     content, made = drafted(lines)
     age, sex, smokes, pct = content["columns"]
@@ -158,21 +158,21 @@ CODES = (4, 4, 2, 3, 2, 5, 9)
             ["a0", "a{2..4}", "b", "c01", "c02"],
             5,
         ),
-        # Other codes.
+        # Columns with other codes are separate.
         (
             "x1,x2,x3,x4,x5,x6,x7,y",
             lambda k: [*(str(k % m + 1) for m in CODES), k % 2],
             ["x{1..2}", *(f"x{k}" for k in range(3, 8))],
             6,
         ),
-        # Shares, amounts, whole numbers, larger ones, numbers below and above 0.
+        # Shares, amounts, integers, larger ones, numbers below and above 0: separate entries.
         (
             "x1,x2,x3,x4,x5,x6,x7,y",
             lambda k: [k / 97, k / 300, k * 700.5, k * 640.5, k % 40, k % 50, k - 9.5, k % 2],
             ["x{1..2}", "x{3..4}", "x{5..6}", "x7"],
             4,
         ),
-        # Other words.
+        # Columns with other words are separate.
         (
             "x1,x2,x3,x4,y",
             lambda k: [TOWNS[k % 3], TOWNS[k % 2].upper(), GRADES[k % 3], GRADES[-k % 3], k % 2],
@@ -195,7 +195,7 @@ def test_columns_that_differ_in_a_number_alone_are_one_line(folder, header, row,
         ([*range(20, 60), "999", "888"], "888 or 999"),
         ([1, 2, 9] * 9, "9"),
         ([0, 3, 7.5, "-1"] * 9, "-1"),
-        # Nothing odd: numbers go on from one to the next.
+        # No question: the numbers follow one another without a gap.
         ([*range(70, 100)] * 2, None),
         ([1, 2, 3, 4, 5, 9] * 9, None),
         ([-2, -1, 0, 1.5, 2] * 9, None),
@@ -207,7 +207,7 @@ def test_decide_asks_about_numbers_that_may_mean_missing(folder, values, markers
         question = f"; if {markers} stands for a missing value, add it to missing"
         assert (question in made.columns["x"].summary) == (markers is not None)
         assert ("stands for a missing" in made.columns["x"].summary) == (markers is not None)
-        # What was seen is in no draft of private records.
+        # The draft of private records has no value of them.
         noted = markers is not None and f"if {markers} means no value" in made.text
         assert noted == (public and markers is not None)
         assert described["kind"] == "numeric"
@@ -294,7 +294,7 @@ def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatc
         ("patient_id", [f"P{k // 3}" for k in range(90)], {"public": True}),
         ("note", [f"P{k // 3}" for k in range(90)], {}),
         ("patient_id", range(90), {}),
-        # Some regions, or shops: no people.
+        # A few regions or shops are not persons.
         ("region_id", [f"R{k % 7}" for k in range(90)], {}),
     ],
 )
@@ -356,7 +356,7 @@ def test_values_that_may_mean_something_else_are_reported(folder, capsys, values
     assert (of_two_digits in DRAFT.read_text()) == ("1969" in says)
 
 
-# Letters that differ are no unit, and codes with leading zeros are no amounts.
+# Different letters are not a unit; codes with leading zeros are not amounts.
 @pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}", "{}{:c}", "{:04d}"])
 def test_other_texts_are_no_amounts(folder, capsys, value):
     assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
@@ -375,7 +375,7 @@ def test_codes_with_leading_zeros_are_no_powers_of_ten(folder, capsys, value, ki
 
 
 def german(amount):
-    """Write an amount as 8.333,96."""
+    """Return the amount in the form 8.333,96."""
     return f"{amount:,.2f}".translate({ord(","): ".", ord("."): ","})
 
 
@@ -400,7 +400,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     X = datasets.load("t").X
     assert X[:, 0].tolist() == code_by_edges(np.array(amounts), x.edges).tolist()
     assert X[:, 1].tolist() == code_by_edges(np.array(wholes), n.edges).tolist()
-    # Without the word each is refused, and check says what it may mean.
+    # Without the key `thousands` values are refused, and check suggests the key.
     DRAFT.write_text(text.replace('thousands: "."\n', ""))
     code, said = told(capsys, "check", "t")
     assert code == 1
@@ -429,7 +429,7 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
         ("1 234\u00a0567,5", ",", " ", "1234567,5"),
         ("1'234.5", ".", "'", "1234.5"),
         (" 1.000 ", ",", ".", " 1000 "),
-        # No thousands, or nobody knows: as they are.
+        # Texts without thousands separators, or ambiguous ones, stay.
         *[(text, ",", ".", text) for text in ("1.5", "1.23", "1234.567", "1.2345", "1.234.56", "")],
         *[(text, ",", ".", text) for text in ("12", "1,5", "a.123", ".123", "1..234", "1.234,5,6")],
         *[(text, ",", ".", text) for text in ("0.125", "-0.125", "00.125")],
@@ -495,11 +495,11 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
     entry, made = column([k / 7 for k in range(200)])
     assert entry["kind"] == "numeric"
     assert "over 60 numbers" in made.columns["x"].summary
-    # What tells records apart does so among the first ones too; a few words do not.
+    # Values differ among the first records too if they identify records; few words repeat.
     assert column([f"name {k}" for k in range(200)])[0] is None
     assert column([f"name {k % 70}" for k in range(1000)])[0]["kind"] == "text"
     monkeypatch.setattr(profile, "MOST_VALUES", 999)
-    # The wider a table, the less is remembered of a column.
+    # The wider a table, the fewer values per column are stored.
     for most, names, each in ((1000, "ab", 500), (1000, "abcdefghij", 200), (10**9, "ab", 999)):
         monkeypatch.setattr(profile, "MOST_TOGETHER", most)
         assert {some.most for some in profile.empty_profiles(names).values()} == {each}
@@ -514,10 +514,10 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
         (["1", "0"], {}, ["1"], ["0"]),
         (["TRUE", "false"], {}, ["TRUE"], ["false"]),
         (["-1", "1"], {}, ["1"], ["-1"]),
-        # The convention may be turned round.
+        # The user may reverse the convention.
         (["yes", "no"], {"positive": ["no"]}, ["no"], ["yes"]),
         (["a", "b"], {}, None, None),
-        # What is left over was seen, not said.
+        # The other class is known only from the records, so it stays blank.
         (["a", "b"], {"positive": ["a"]}, ["a"], None),
         (["a", "b"], {"negative": ["a"]}, None, ["a"]),
         (["a", "b"], {"positive": ["a"], "public": True}, ["a"], ["b"]),
@@ -538,10 +538,10 @@ def test_two_classes(folder, values, question, positive, negative):
 @pytest.mark.parametrize(
     ("values", "question", "classes"),
     [
-        # What was seen is no answer: a person decides.
+        # A class known only from the records is no answer: a person decides.
         (["low", "high", "mid"], {}, None),
         (["low", "high", "none"], {"classes": ["none", "low", "high"]}, ["none", "low", "high"]),
-        # A class of the codebook that no record has.
+        # The codebook has a class that no record has.
         (["low", "high"], {"classes": ["low", "high", "top"]}, ["low", "high", "top"]),
         (["low", "high", "mid"], {"public": True}, ["high", "low", "mid"]),
         (["10", "9", "-1"], {"public": True}, ["-1", "9", "10"]),
@@ -559,7 +559,7 @@ def test_more_classes(folder, values, question, classes):
 
 
 def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypatch):
-    """Each step by its command, with labels that are words; of 400 records."""
+    """All commands from describe to predict, on 400 records with words as labels."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rng = np.random.default_rng(0)
     sugar = rng.uniform(0, 10, 400)

@@ -1,4 +1,4 @@
-"""``privcurve describe``: tables as people write them."""
+"""``privcurve describe``: files in many forms."""
 
 import gzip
 import re
@@ -24,7 +24,7 @@ from privcurve.datasets.reading.formats import sniff
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 def test_how_a_table_is_written(folder, separator, encoding):
     lines = ["age,town,sick", "31,Tromsø,yes", '45,"Mo,_i;Rana",no']
-    if separator == " ":  # which knows no quotes
+    if separator == " ":  # a parser without quotes
         lines[2] = "45,Mo,no"
     path = Path("t.csv")
     path.write_text("\n".join(lines).replace(",", separator), encoding=encoding)
@@ -43,11 +43,11 @@ def test_what_spreadsheets_write_is_read(folder, capsys):
     plain = "\r\n".join(["age;income;town;sick", *rows]) + "\r\n"
     said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
     assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
-    # A value of two lines is one line of the screen.
+    # The screen shows a value with a line break in one line.
     assert "town    not used     a single value: Oslo north (100%)" in said
     trailing = plain.replace("\r\n", ";\r\n")
     assert "column5  not used     100.0% missing" in described(capsys, trailing)
-    # What is packed is read under any name.
+    # A compressed file may have any name.
     assert "12 records" in described(capsys, gzip.compress(plain.encode()))
     (folder / "patients.csv").write_bytes(gzip.compress((folder / "patients.csv").read_bytes()))
     code, said = told(capsys, "check", "patients")
@@ -73,12 +73,12 @@ def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, say
         Path("t.csv").write_text("\n".join(lines) + "\n")
         code, said = told(capsys, "describe", "t.csv", "--label", "sick")
         assert (code, says in said) == (1, True), said
-    # What is well quoted may have several lines, and a quote within.
+    # A quoted value may have several lines; a quote inside an unquoted value is literal.
     described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
 
 
 def patients(n=400):
-    """Made-up records: words, a town, a code, a date, an amount and whether someone smokes."""
+    """Return made-up records: words, a town, a code, a date, an amount and a label."""
     towns, sexes = ("Moss", "Oslo", "Bergen"), ("male", "female")
     return [
         f"{sexes[k % 2]},{towns[k % 3]},S{k % 90},20{k % 20 + 10}-01-0{k % 9 + 1},{k / 8},"
@@ -99,7 +99,7 @@ GERMAN = [
         (GERMAN, "1"),
         ([line.replace(" ", ",") for line in GERMAN], "risk"),
         ([line.partition(",")[2].replace(",", ";") for line in patients()], "smoker"),
-        # A number, a date, a code or a word of its own gives a record away, too.
+        # A number, date, code or unique word in the first line also shows that it is a record.
         (["x,2020-01-31", *(f"{'ab'[k % 2]},2021-03-1{k % 9}" for k in range(40))], "x"),
         (["x,S72", *(f"{'ab'[k % 2]},{'TA'[k % 2]}{k}" for k in range(40))], "x"),
         (["a,b,b", *(f"{'uv'[k % 2]},x{'y' * k},z" for k in range(40))], "a"),
@@ -113,7 +113,7 @@ def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label
     assert "--no-header" in said
     assert "rename these columns" in said
     assert not DRAFT.exists()
-    # Nothing of the record is shown.
+    # The message shows nothing of the record.
     for value in re.split("[,; ]", lines[0]):
         assert len(value) < 2 or value not in said.replace("t.csv", ""), value
 
@@ -148,7 +148,7 @@ def test_without_a_label_the_columns_are_shown(folder, capsys, option):
 
 
 def test_names_are_names_though_some_are_like_a_value(folder, capsys):
-    # The label is called as one of its classes, a column by a year, and two by one name.
+    # The label has the name of one of its classes, a column is named 2020, two share a name.
     rows = [f"{20 + k % 50},{k % 9},{k / 7},{'spam' if k % 3 else 'ham'}" for k in range(60)]
     for header in ("age,visits,cost,spam", "age,2020,cost,spam", "age,cost,cost,spam"):
         Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
@@ -164,7 +164,7 @@ def test_names_that_are_missing_or_twice_are_made(folder):
     assert (content["parser"]["skip_rows"], made.n_rows) == (1, 2)
     content, made = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
     assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
-    # Blank lines may stand above the names, and a name may go over two lines.
+    # Blank lines may precede the header, and a name may have two lines.
     content, made = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
     assert content["parser"]["fields"] == ["a", "a_2", "sick"]
     assert (content["parser"]["skip_rows"], made.n_rows) == (3, 2)
@@ -237,7 +237,7 @@ def test_parquet_files(folder, capsys):
         1,
         True,
     )
-    # Names of rows are no column.
+    # An index of row names is not a column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
     said = told(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
@@ -246,7 +246,7 @@ def test_parquet_files(folder, capsys):
 
 
 def test_a_header_of_two_lines_can_lack_a_name(folder):
-    """A line break in a name, and a separator at the end of each line: the names are skipped."""
+    """A name has a line break, and lines end with a separator: one field has no name."""
     rows = [f"{k % 9},{k % 8},{k % 7},{k % 2}," for k in range(60)]
     content, _ = drafted(['x,"a', 'b",k,sick,', *rows])
     assert [entry["name"] for entry in content["columns"]] == ["x", "a\nb", "k"]
@@ -259,7 +259,7 @@ def test_a_file_to_test_by(folder):
     content = yaml.safe_load(made.text)
     assert content["n_test"] == 5
     assert content["files"]["test"] == {"local": "test.csv"}
-    # As of the other file, once a line that can't be read is mended the number is right.
+    # The faulty line counts, so the number is right once the line is corrected.
     Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     assert yaml.safe_load(made.text)["n_test"] == 5
@@ -267,7 +267,7 @@ def test_a_file_to_test_by(folder):
 
 
 def by_another(capsys, name):
-    """Draft the description of t.csv with a file to test by."""
+    """Draft the description of t.csv with a test file; return code and output."""
     return told(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
 
 
@@ -278,7 +278,7 @@ def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, cap
     code, said = by_another(capsys, "bad.csv")
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
-    # A line that is blank in one alone shifts the header.
+    # A blank first line in only one of the files shifts its header.
     assert "skip_rows must be 1; got 2" in by_another(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
     assert by_another(capsys, "good.csv")[0] == 0
@@ -303,7 +303,7 @@ def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
     assert "2 records have no label" in described(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
     said = described(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
     assert "line 3 of t.csv must have 2 fields; it has 3" in said
-    # Once the line is mended, the number is right.
+    # Once the line is corrected, the number is right.
     assert "n_rows: 3" in DRAFT.read_text()
 
 

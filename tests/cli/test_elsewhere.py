@@ -1,4 +1,4 @@
-"""Systems that lack what Linux has: the library and the command work without it."""
+"""On systems that lack Linux's modules, the library and the command work without them."""
 
 import os
 import subprocess
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# What Windows has not, and what neither it nor macOS has, is hidden before anything of ours is
-# imported. Python's own asyncio takes what the system has.
+# Hide modules that Windows lacks, and functions that Windows and macOS lack, before any import of
+# privcurve. Python's own asyncio keeps them.
 HIDE = """\
 import asyncio, os, sys
 for name in ("fcntl", "grp", "pwd", "resource", "termios"):

@@ -1,4 +1,4 @@
-"""``privcurve evaluate``: measures by group, exact for the owner, or noisy and charged."""
+"""``privcurve evaluate``: measures by group, exact for the data owner, or noisy and charged."""
 
 import csv
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 from sklearn.metrics import roc_auc_score
 
 from privcurve import models
@@ -46,7 +46,7 @@ ASK = "evaluate model.json test.csv"
 
 @pytest.fixture(autouse=True)
 def table(tmp_path, monkeypatch, fixed_entropy):
-    """Save a model and write a table of 400 records, of which 12 are of sex x."""
+    """Save a model and write a table of 400 records, 12 of them of sex x."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     describe("replace-one")
@@ -93,7 +93,7 @@ def test_measures_match_the_records_of_each_group(table, capsys):
         assert row["predicted"] == pytest.approx([chances.mean(), chances.std() / n**0.5])
         assert row["actual"][0] == pytest.approx(true.mean())
         assert row["positive"][0] == pytest.approx((answers == "yes").mean())
-    # Hanley and McNeil's error is near that of resampled records.
+    # The error of Hanley and McNeil is near the error of resampled records.
     drawn = [table.sample(400, replace=True, random_state=k) for k in range(200)]
     areas = [roc_auc_score(d.sick, model.predict_proba(d)[:, 1]) for d in drawn]
     assert by_sex["all"]["auc"][1] == pytest.approx(np.std(areas), rel=0.2)
@@ -153,7 +153,7 @@ def test_it_writes_a_table_and_a_picture(table, capsys):
     assert [line["group"] for line in lines] == ["all", "f", "m"]
     assert float(lines[1]["auc_se"]) > 0
     assert "two standard errors" in Path("a.svg").read_text()
-    # Noise may leave no records to measure.
+    # With much noise no group may have records.
     with pytest.raises(ReleaseError, match="no picture: the noise leaves no group"):
         evaluation.draw([evaluation.Row("all", -1.5, evaluation.UNMEASURED)])
 
@@ -170,7 +170,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         assert by_sex["all"]["n"] != 400 == round(by_sex["all"]["n"], -2)
         assert "exact" not in str(told["notes"])
         assert by_sex["all"]["auc"] == [None, None]
-        refuse(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
+        assert_refused(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
         # The mean size of Laplace noise is its scale: L1 sensitivity over ε.
         text = Path("descriptions/patients.yaml").read_text().replace("epsilon: 4", "epsilon: 999")
         Path("descriptions/patients.yaml").write_text(text)
@@ -181,7 +181,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         for _ in range(32):
             noisy = evaluation.release(answers, Path("model.json"), path, "patients", "age", 0.5)
             noise += [row.n - n for row, n in zip(noisy.rows[1:], exact[1:], strict=True)]
-        # A group has four counts, whose noise has the variance 2b² each.
+        # A group has four counts, each with noise of variance 2b².
         assert np.var(noise) == pytest.approx(4 * 2 * (l1 / 0.5) ** 2, rel=0.4)
 
 
@@ -194,9 +194,11 @@ def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
     rows(capsys, "--epsilon 1 --dataset patients")
     text = Path("descriptions/patients.yaml").read_text()
     Path("descriptions/others.yaml").write_text(text)
-    refuse(tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger")
+    assert_refused(
+        tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger"
+    )
     ledger.write_bytes(backup)
-    refuse(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
+    assert_refused(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
 
 
 @pytest.mark.parametrize("classes", [("False", "True"), ("0", "1"), ("false", "true")])
@@ -232,24 +234,30 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--by SEX", "has no column 'SEX'; did you mean 'sex'"),
         ("--picture a.gif", "name a file in .svg"),
     ):
-        refuse(tmp_path, capsys, f"{ASK} {options}", message)
+        assert_refused(tmp_path, capsys, f"{ASK} {options}", message)
     assert not list(tmp_path.glob("releases/*/ledger.jsonl"))
     table.assign(ward=range(400)).to_csv("many.csv", index=False)
-    refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
+    assert_refused(
+        tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values"
+    )
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
     wrong = r"line 2 of dots.csv: the label 'sick' must be one of .*\(no, yes\); got '\w+\.'"
-    refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
+    assert_refused(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table.assign(sick=table.sick.where(table.index != 1)).to_csv("gap.csv", index=False)
     wrong = "line 3 of gap.csv: the label 'sick' is missing: leave out records without a label"
-    refuse(tmp_path, capsys, "evaluate model.json gap.csv", wrong)
+    assert_refused(tmp_path, capsys, "evaluate model.json gap.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
-    refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
-    refuse(tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file")
+    assert_refused(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
+    assert_refused(
+        tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file"
+    )
     assert main.main(shlex.split("evaluate model.json test.csv --csv /proc/no/a.csv")) == 1
     assert "exact facts" in capsys.readouterr().out
     text = PATIENTS.replace("budget:", "unit: {column: id, at_most: 2}\nbudget:")
     Path("descriptions/patients.yaml").write_text(text.replace("NEIGHBOURS", "replace-one"))
-    refuse(tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id")
+    assert_refused(
+        tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id"
+    )
 
 
 def test_values_in_another_unit_are_remarked_on(table, capsys):
@@ -265,7 +273,7 @@ def test_of_three_classes_there_are_error_and_auc(capsys):
     fitted = PrivGAMClassifier(epsilon=9.0, **{**PUBLIC, "classes": (0, 1, 2)})
     fitted.fit(codes, codes[:, 1])
     models.save("model.json", fitted, three)
-    # Whole numbers with a point are the same classes.
+    # Integers with a decimal point are the same classes.
     frame = pd.DataFrame({"age": codes[:, 0] * 20, "sex": np.array(["f", "m", "x"])[codes[:, 1]]})
     frame.assign(stage=codes[:, 1] + 1.0).to_csv("test.csv", index=False)
     (row,) = rows(capsys, "")[0].values()

@@ -1,4 +1,4 @@
-"""``privcurve explain``: importances, shapes and pictures of a model, by its file alone."""
+"""``privcurve explain``: importances, shapes and pictures of a model, from its file alone."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 
 import privcurve
 from privcurve import extras, models
@@ -30,7 +30,7 @@ DOMAIN = Domain(
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
-    """A PrivGAM whose shapes are set by hand."""
+    """Return a PrivGAM with shapes that are set by hand."""
     monkeypatch.chdir(tmp_path)
     X, y = np.zeros((40, 4), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, delta=1e-6, classes=(0, 1)).fit(X, y)
@@ -53,7 +53,7 @@ def test_it_tells_importances_and_shapes(model, capsys):
         assert re.search(line, told), line
     assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
     content = json.loads(capsys.readouterr().out)
-    # |values - their mean|, on average: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
+    # The mean of |values − their mean|: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
     assert content["importances"]["age"] == pytest.approx(0.92)
     assert [column["name"] for column in content["columns"]] == ["age"]
 
@@ -74,14 +74,16 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
 
 
 def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypatch):
-    refuse(tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1")
-    refuse(
+    assert_refused(
+        tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1"
+    )
+    assert_refused(
         tmp_path,
         capsys,
         "explain model.json --picture a.txt",
         r"name a file in \.svg, \.png, \.pdf",
     )
-    refuse(tmp_path, capsys, "explain new.json", "new.json can't be read")
+    assert_refused(tmp_path, capsys, "explain new.json", "new.json can't be read")
     for other in (type(model), "model.json"):
         with pytest.raises(models.ModelError, match="can't be explained: give a fitted learner"):
             privcurve.explain(other)
@@ -94,7 +96,7 @@ def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypa
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
     assert not hasattr(PrivGAMClassifier(), "feature_importances_")
     monkeypatch.setattr(extras.importlib.util, "find_spec", lambda name: None)
-    refuse(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
+    assert_refused(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
 
 
 def test_what_two_rare_codes_do_together_makes_it_no_sum():

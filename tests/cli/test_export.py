@@ -1,4 +1,4 @@
-"""``privcurve export``: SQLite answers as ``predict`` does, on every row."""
+"""``privcurve export``: SQLite predicts like ``predict``, for every row."""
 
 import re
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 from sklearn.datasets import load_breast_cancer
 
 from privcurve import models
@@ -41,7 +41,7 @@ DOMAIN = Domain(
         Column(
             CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"), ("\u00e9", "4"))
         ),
-        # Words for a missing value in one column alone.
+        # Markers of missing values in one column.
         Column(VISITS, "numeric", (0.0, 80.0), 4, missing_bin=True, missing=("20", "x")),
         Column(WARD, "categorical", categories=(("A", "A"), ("?", "?")), missing=("20", "x")),
         Column(
@@ -75,7 +75,7 @@ PUBLIC = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
 
 
 def save_by_hand(rng):
-    """Save a PrivGAM whose shapes are drawn, in the unit of its values: some tie."""
+    """Save a PrivGAM with drawn shapes in multiples of 2⁻²⁴, so that some scores tie."""
     n_bins = DOMAIN.n_bins
     X, y = np.zeros((40, len(n_bins)), dtype=np.uint8), np.array(DOMAIN.label.names * 20)
     fitted = PrivGAMClassifier(delta=1e-6, **PUBLIC).fit(X, y)
@@ -85,11 +85,11 @@ def save_by_hand(rng):
 
 
 def ask(table, *options):
-    """Run the query that is exported on a table in SQLite."""
+    """Run the exported query on a table in SQLite; return its rows."""
     assert main.main(["export", "model.json", "--table", "a table", "-o", "q.sql", *options]) == 0
     with sqlite3.connect(":memory:") as base:
         table.to_sql("a table", base, index=False)
-        # Not as a text, whose carriage returns Python would change.
+        # Decode bytes: a text file would change carriage returns.
         return pd.read_sql_query(Path("q.sql").read_bytes().decode(), base)
 
 
@@ -123,7 +123,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
         else:
             assert told[k] == expected, rows[k]
             assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
-    # A database with types refuses to compare a date to a number that marks a missing one.
+    # A typed database cannot compare a date with a number that marks a missing one.
     assert f'"{DAY}" IN' not in Path("q.sql").read_text()
     assert 50 < refused < 250
     (score,) = [name for name in answered if name.startswith("privcurve_score_")]
@@ -168,7 +168,7 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
 
 
 def test_what_a_database_with_types_holds_is_answered_alike():
-    """SQLite has neither truth values nor dates: their texts are those of DuckDB's CAST."""
+    """SQLite has neither truth values nor dates; the texts are DuckDB's."""
     flag = Column("flag", "categorical", categories=(("1", "1"), ("0", "0"), ("other", "other")))
     day = Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso", missing_bin=True)
     size = Column("size", "numeric", (0.0, 2.0), 2, missing_bin=True)
@@ -197,11 +197,11 @@ def test_what_a_database_with_types_holds_is_answered_alike():
     answered = ask(frames[1])
     (score,) = [name for name in answered if name.startswith("privcurve_score_")]
     assert answered[score].tolist() == pytest.approx(scores.tolist())
-    # DuckDB adds numbers without an exponent as decimal numbers: sums of 0 would not be 0.
+    # DuckDB adds numbers without an exponent as decimals; sums of 0 would differ from 0.
     assert not re.search(r"(THEN|ELSE) -?[0-9.]+ ", Path("q.sql").read_text())
 
 
-# Texts of days and what may follow them; databases write a time with a zone as the last ones.
+# Texts of days, with suffixes; databases write a time with a zone like the last ones.
 DAY_TEXTS = (
     *("2020-02-29", "2021-02-29", "1900-02-29", "2000-02-29", "2021-01-99", "2021-02-30"),
     *("2021-04-31", "2021-06-30", "2021-12-31", "2021-13-01", "2021-00-10", "2021-01-00"),
@@ -253,7 +253,7 @@ def test_dates_whose_texts_sql_reads_as_other_days_are_refused(tmp_path, capsys)
     codes, labels = np.zeros((40, 1), dtype=np.uint8), np.array(["no", "yes"] * 20)
     learner = NoisyBayesClassifier(epsilon=50, n_bins=5, classes=("no", "yes"), random_state=0)
     models.save("model.json", learner.fit(codes, labels), domain)
-    refuse(tmp_path, capsys, "export model.json", "'day' has dates of the form %Y-%d-%m")
+    assert_refused(tmp_path, capsys, "export model.json", "'day' has dates of the form %Y-%d-%m")
 
 
 def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
@@ -268,7 +268,7 @@ def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
         first = sql.query(models_[0], "records").rstrip(";\n")
         base.execute(f"CREATE TABLE kept AS {first.replace('predicted_y', 'first')}")
         told = pd.read_sql_query(sql.query(models_[1], "kept"), base)
-        # Earlier answers are not taken for those of the query either.
+        # Columns of earlier predictions do not disturb the query.
         base.execute(f"CREATE TABLE answered AS {first}")
         second = sql.query(models_[1], "answered").rstrip(";\n")
         answers = [answer for (answer,) in base.execute(f"SELECT predicted_y FROM ({second})")]
@@ -293,7 +293,7 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
         ("-o .", "is a folder"),
         ("--to onnx", "invalid choice: 'onnx'"),
     ):
-        refuse(tmp_path, capsys, f"export model.json {options}", message)
+        assert_refused(tmp_path, capsys, f"export model.json {options}", message)
     codes = (
         np.random.default_rng(0)
         .integers(DOMAIN.n_bins, size=(300, len(DOMAIN.n_bins)))
@@ -302,22 +302,24 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
     trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **PUBLIC)
     models.save("model.json", trees.fit(codes, labels), DOMAIN)
-    refuse(tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is")
+    assert_refused(
+        tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is"
+    )
     votes = LazyBBClassifier(n_rounds=5, epsilon=5.0, random_state=0, **PUBLIC)
     models.save("model.json", votes.fit(codes, labels), DOMAIN)
-    refuse(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
+    assert_refused(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
     towns = Column(
         "t", "categorical", categories=(("O*", "O"), ("other", "other"), ("?", "?")), patterns=True
     )
     domain = Domain((towns,), DOMAIN.label)
     bayes = NoisyBayesClassifier(n_bins=3, classes=DOMAIN.label.names)
     models.save("model.json", bayes.fit(codes[:, :1] % 3, labels), domain)
-    refuse(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
+    assert_refused(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
 
 
 @pytest.mark.parametrize("other", ["Alter Ö", "ALTER ö"])
 def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkeypatch):
-    """To SQL "Age" is "age": of a table with one of them the query would read it twice."""
+    """SQL ignores case: a table with one of the columns would be read twice."""
     monkeypatch.chdir(tmp_path)
     columns = tuple(Column(name, "numeric", (0.0, 100.0), 8) for name in ("alter ö", other))
     codes = np.random.default_rng(0).integers(8, size=(300, 2)).astype(np.uint8)
@@ -325,7 +327,7 @@ def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkey
     bayes.fit(codes, np.where(codes[:, 1] > 3, "yes", "no"))
     models.save("model.json", bayes, Domain(columns, Label("y", "no", "yes")))
     message = f"the columns 'alter ö' and '{other}' are equal for SQL"
-    refuse(tmp_path, capsys, "export model.json", message)
+    assert_refused(tmp_path, capsys, "export model.json", message)
 
 
 def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
@@ -339,7 +341,7 @@ def test_numbers_among_categories_with_a_comma_are_numbers_in_the_table():
 
 
 def check_texts(titles, cells, **reading):
-    """Check that a column of such categories is answered as `predict` does."""
+    """Assert that a column with such categories is predicted as by `predict`."""
     check_column(
         Column("town", "categorical", categories=tuple((t, t) for t in titles)), cells, reading
     )
@@ -367,7 +369,7 @@ GROUPS = [
 
 @pytest.mark.parametrize("groups", GROUPS)
 def test_groups_of_words_are_answered_alike_in_any_case(groups):
-    """What `privcurve describe` writes for sex, and yes and no."""
+    """The groups of sex and of a yes/no column, as `privcurve describe` writes them."""
     pairs = [(word, title) for title, words in groups.items() for word in words]
     pairs += [("other", "other"), ("?", "?")]
     column = Column("town", "categorical", categories=tuple(pairs), patterns=True, missing=("NA",))

@@ -1,4 +1,4 @@
-"""A file that a model was trained on can be predicted and evaluated, whatever its parser says."""
+"""A file that a model was trained on can be predicted and evaluated, whatever its parser."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pyarrow import parquet
 from raw_files import idx, workbook
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import datasets, models
 from privcurve.cli import main
@@ -35,18 +35,18 @@ AGE = {"name": "age", "kind": "numeric", "bounds": [0, 80]}
 TOWN = {"name": "town", "kind": "categorical", "categories": ["Oslo", "Troms\u00f8", "other"]}
 LABEL = {"column": "sick", "positive": "yes", "negative": "no"}
 TABLE = {"columns": [AGE, TOWN], "label": LABEL, "unknown": "other"}
-# In a sheet numbers have types.
+# A sheet has typed numbers.
 SHEET = [[float(number), float(age), town, sick] for number, age, town, sick in ROWS]
 
 
 def lines(rows=ROWS, names=NAMES, separator=",", above=(), after=""):
-    """Write a table: lines above, names if there are any, and a line a record."""
+    """Return a function that writes a table: lines above, names if any, one line per record."""
     all_rows = [names, *rows] if names else rows
     return "".join(f"{line}\n" for line in (*above, *(separator.join(r) + after for r in all_rows)))
 
 
 def libsvm(base=1, label="{}"):
-    """Write ages and codes of towns as LIBSVM does; a zero is left out."""
+    """Write ages and town codes as LIBSVM does, without zeros."""
     towns = {"Oslo": 0, "Troms\u00f8": 1, "Rome": 2}
     return "".join(
         " ".join([
@@ -74,7 +74,7 @@ def write_parquet(path, names=NAMES):
     parquet.write_table(pa.table([list(column) for column in zip(*ROWS, strict=True)], names), path)
 
 
-# By key of the parser: the parser, what the file holds (or what writes it), and the description.
+# {key of the parser: (parser, content or function that writes it, description)}
 CASES = {
     "kind": ({"kind": "parquet"}, write_parquet, TABLE),
     "separator": ({"header": True, "separator": "^"}, lines(separator="^"), TABLE),
@@ -175,7 +175,7 @@ def write(path, content):
 
 
 def train(parser, content, description, path=""):
-    """Write a file and its description, and save a model of it; give its path and the dataset."""
+    """Write a file and its description, and save a model of it; return its path and the dataset."""
     parser = {"kind": "delimited", **parser}
     path = path or NAMES_OF.get(parser["kind"], "mine.txt")
     write(path, content)
@@ -208,7 +208,7 @@ def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys)
     kinds = {f.name: f.metadata.get("kinds", WITH_FILES) for f in fields(Parser)}
     if key in kinds and not set(kinds[key]) & set(WITH_FILES):
         pytest.skip("of datasets without files")
-    # A new key of the parser needs a case.
+    # Each key of the parser has a case.
     parser, content, description = (CASES | OTHERS)[key]
     assert key in parser or key in ("kind", *OTHERS)
     ending = "mine.xlsm" if key == "a workbook of another ending" else ""
@@ -249,11 +249,11 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# Another layout than in training ------------------------------------------------------------
+# New files with another layout than the training file ------ --------------------------------
 
 
 def of(parser, content=None, description=TABLE):
-    """Train on a file that is written so."""
+    """Train on a file in this layout."""
     return train(parser, lines(names=()) if content is None else content, description)
 
 
@@ -269,14 +269,14 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
     workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
     for file in ("new.parquet", "new.xlsx"):
         assert predict(capsys, file)[0] == expected(data)
-    # New records have no labels.
+    # New records have no label.
     write("new.csv", lines(rows=[row[1:3] for row in ROWS], names=NAMES[1:3]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     parser, content, description = CASES["zero_based"]
     _, data, _ = train(parser, content, description)
     write("new.csv", "code,age\n" + "".join(f"{k % 3},{2 * k}\n" for k in range(40)))
     assert predict(capsys, "new.csv")[0] == expected(data)
-    # Without a label a record of zeros alone would be a blank line.
+    # Without a label, a record with only zeros would be a blank line.
     write("new.svm", "0:0\n" + libsvm(0, label=""))
     assert predict(capsys, "new.svm")[0] == expected(data)
 
@@ -286,7 +286,7 @@ def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     write("new.csv", lines(names=["town", "age"], rows=[(t, a) for i, a, t, _ in ROWS]))
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.csv",
@@ -299,16 +299,18 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
         of({"fields": NAMES}, description={**TABLE, "columns": columns})
         for names in (["Nr", "Alter", "Ort", "krank"], ["A", "B", "C", "D"]):
             write("new.csv", lines(names=names))
-            ask = partial(refuse, Path(), capsys)
+            ask = partial(assert_refused, Path(), capsys)
             message = r"line 1 of new.csv seems to hold column names.*records: id, age, town, sick"
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
             ask("evaluate model.json new.csv", message)
-        # The first record holds no listed value.
+        # The first record has no listed value.
         rows = [("x1", "", "Paris", ""), *ROWS]
         write("new.csv", lines(names=(), rows=rows))
         if AGE in columns:
-            refuse(Path(), capsys, "predict model.json new.csv", "line 1 of new.csv: 'age' is miss")
+            assert_refused(
+                Path(), capsys, "predict model.json new.csv", "line 1 of new.csv: 'age' is miss"
+            )
         else:
             assert len(predict(capsys, "new.csv")[0]) == 41
 
@@ -328,7 +330,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 def test_a_table_of_another_program_is_known_without_names(capsys, content, message):
     of({"fields": NAMES})
     write("new.csv", content)
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
 def test_lines_of_separators_alone_are_skipped_without_names(capsys):
@@ -340,7 +342,9 @@ def test_lines_of_separators_alone_are_skipped_without_names(capsys):
 def test_a_record_where_the_model_skips_a_line_is_not_lost(capsys):
     _, data, _ = train(*OTHERS["own names"])
     write("new.csv", lines(names=()))
-    refuse(Path(), capsys, "predict model.json new.csv", "line 3 of new.csv seems to be a record")
+    assert_refused(
+        Path(), capsys, "predict model.json new.csv", "line 3 of new.csv seems to be a record"
+    )
     write("new.csv", lines(names=NAMES))
     assert predict(capsys, "new.csv")[0] == expected(data)
 
@@ -351,13 +355,13 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
     message = (
         "line 1 of new.csv names its column 1 'sick', but the model was trained on files where"
     )
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        # The label is left out, or another separator.
+        # The label is absent, or the separator differs.
         (
             lines(names=(), rows=[row[:3] for row in ROWS]),
             "",
@@ -373,7 +377,7 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
 def test_fields_in_other_places_are_refused(capsys, content, options, message):
     of({"fields": NAMES})
     write("new.txt", content)
-    refuse(Path(), capsys, f"predict model.json new.txt {options}", message)
+    assert_refused(Path(), capsys, f"predict model.json new.txt {options}", message)
 
 
 def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
@@ -391,15 +395,15 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     train(*CASES["encoding"])
     write("new.csv", lines())
     message = "in UTF-8, but the model was trained on cp1252: give --encoding utf-8"
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
     both = [predict(capsys, "new.csv", "--encoding utf-8")[0], predict(capsys, "mine.txt")[0]]
     assert both[0] == both[1]
     write("new.csv", lines().replace("\u00f8", "o"))
     assert len(predict(capsys, "new.csv")[0]) == 40
-    # The other way round it can be seen.
+    # In this direction the difference is visible.
     train(*CASES["header"])
     write("new.csv", lines().encode("cp1252"))
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.csv",
@@ -416,7 +420,7 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.xlsx --sheet C",
@@ -427,22 +431,28 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
     train(*CASES["rows"])
     ask = "release mine --epsilon 1 --neighbours add-remove --set n_estimate=50"
-    refuse(Path(), capsys, ask, "parser: rows of mine is the number of records, which neighbours")
+    assert_refused(
+        Path(), capsys, ask, "parser: rows of mine is the number of records, which neighbours"
+    )
     assert not Path("releases/mine/ledger.jsonl").exists()
 
 
 def test_images_need_their_labels_to_be_evaluated(capsys):
     train(*CASES["blocks"])
-    refuse(Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)")
+    assert_refused(
+        Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)"
+    )
     write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
         "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )
-    refuse(Path(), capsys, "predict model.json new.idx", message)
+    assert_refused(Path(), capsys, "predict model.json new.idx", message)
     write("new.csv", "dot\n1\n250\n")
     assert len(predict(capsys, "new.csv")[0]) == 2
     train(*CASES["header"])
-    refuse(Path(), capsys, "evaluate model.json mine.txt --labels labels.idx", "not an idx file")
+    assert_refused(
+        Path(), capsys, "evaluate model.json mine.txt --labels labels.idx", "not an idx file"
+    )
 
 
 @pytest.mark.parametrize(
@@ -491,6 +501,8 @@ def test_models_of_before_read_files_with_names(capsys):
     content = json.loads(Path("model.json").read_text())
     del content["parser"]
     models.text.write(Path("model.json"), content)
-    refuse(Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4")
+    assert_refused(
+        Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4"
+    )
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected(data)

@@ -1,4 +1,4 @@
-"""``privcurve predict``: the user's own names of labels, row after row, and one message if not."""
+"""``privcurve predict``: the user's names of labels, row by row, or one message."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raw_files import workbook
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import errors, models
 from privcurve.audit import __main__ as audit
@@ -118,17 +118,17 @@ def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatc
 
 
 def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
-    # What Python makes of <&- and >&-.
+    # Python sets closed streams (<&-, >&-) to None.
     monkeypatch.setattr(sys, "stdin", None)
     assert len(answers(capsys)) == 6
-    refuse(folder, capsys, "predict model.json -", "no standard input to read")
+    assert_refused(folder, capsys, "predict model.json -", "no standard input to read")
     monkeypatch.setattr(sys, "stdout", None)
     assert predict() == 1
     assert "there is no standard output: name an output file" in capsys.readouterr().err
 
 
 def written(monkeypatch, encoding, command):
-    """Run a command whose standard output has an encoding; give its code and what it wrote."""
+    """Run a command whose standard output has an encoding; return its code and the output."""
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     code = main.main(command.split())
@@ -156,7 +156,7 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     command = f"predict {ASK} --id id --answers sick"
     assert written(monkeypatch, "latin-1", command) == (1, b"")
     assert "has no '\\u2192'" in capsys.readouterr().err
-    # Words for people are written in any encoding.
+    # Messages can be written in any encoding.
     code, shares = written(monkeypatch, "ascii", "check wdbc")
     assert (code, b"\\u2013" in shares) == (0, True)
 
@@ -166,7 +166,7 @@ def test_what_is_left_out_and_answers_that_are_all_alike_are_reported(folder, ca
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
     told = capsys.readouterr()
-    # The label may be there too: it is neither read nor worth a word.
+    # The file may have the label: it is not read, and there is no remark.
     assert (told.out, told.err) == ("", "privcurve: ignored 'id'\n")
     assert len((folder / "deep/out.csv").read_text().splitlines()) == 6
     (folder / "new.csv").write_text("age,town,day\n" + "95,Oslo,2020-01-05\n" * 3)
@@ -230,7 +230,7 @@ def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monk
         assert predict("new.csv --id id --proba --on-error skip") == 3
         told = capsys.readouterr()
         rows = list(csv.reader(io.StringIO(told.out)))
-        # Of a record of another width not even the id is there.
+        # A record with another number of fields has no id.
         empty = [["P1", "", "", ""], ["", "", "", ""]]
         kept = [[row[0], *row[2:]] for row in full[3:]]
         assert rows[1:] == [*empty, *kept, ["", "", "", ""]]
@@ -283,12 +283,12 @@ def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
         ["7", "1", "2020-01-05T10:00:00", "31.5", "2020-01-05"],
         ["8", "", "", "", ""],
     ]
-    # UTC's clock, with its mark.
+    # Times are in UTC, with its mark.
     zoned = pd.to_datetime(["2020-01-05 10:00", None]).tz_localize("America/New_York")
     frame.assign(when=zoned).to_parquet(folder / "new.parquet")
     _, *timed = answers(capsys, copied)
     assert [row[2] for row in timed] == ["2020-01-05T15:00:00Z", ""]
-    # Python has no such year, but NumPy has; Parquet keeps thousandths of seconds.
+    # Python lacks this year, NumPy has it; Parquet stores milliseconds.
     beyond = np.array(["36812-02-20T00:36:16", "NaT"], dtype="datetime64[s]")
     two = (frame["when"], "2020-01-05T10:00:00"), (beyond, "36812-02-20T00:36:16.000")
     for times, text_ in two:
@@ -326,13 +326,13 @@ def test_a_sheet_is_named(folder, capsys):
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
-    refuse(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
+    assert_refused(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
     said = "the sheet must be one of notes, May 2024; got 'May'"
-    refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
+    assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
 
 class Closed(io.StringIO):
-    """What ``| head`` leaves behind it."""
+    """A pipe that the reader has closed, as ``| head`` does."""
 
     def write(self, _):
         raise BrokenPipeError
@@ -413,7 +413,7 @@ BAD = [
 ]
 
 
-# A file that is refused is not left open.
+# A refused file is closed.
 @pytest.mark.filterwarnings("error::ResourceWarning")
 def test_lines_of_separators_alone_have_no_answer(folder, capsys):
     expected = answers(capsys, "new.csv --proba")
@@ -434,7 +434,7 @@ def test_lines_of_separators_alone_have_no_answer(folder, capsys):
 @pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
     command, *rest = case
-    refuse(folder, capsys, f"predict {command}", *rest)
+    assert_refused(folder, capsys, f"predict {command}", *rest)
 
 
 def test_a_changed_model_is_refused(folder, capsys):
@@ -443,7 +443,7 @@ def test_a_changed_model_is_refused(folder, capsys):
     (folder / "model.json").write_text(json.dumps(content))
     assert predict() == 1
     assert "was changed after it was written" in capsys.readouterr().err
-    # With a seal that fits it is another model.
+    # With a new checksum it is another model.
     (folder / "model.json").write_text(json.dumps({**content, "sha256": text.seal_of(content)}))
     assert predict() == 0
 
@@ -469,7 +469,7 @@ def test_a_column_that_is_written_in_another_way_is_reported(folder, capsys, fit
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert "30 of 31 values of 'age' lie above its upper bound, 100: check their unit" in first
     assert "30 of 31 values of 'town' are 'other': compare their spelling" in second
-    # Some such values are as they may be.
+    # A few such values give no warning.
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
     assert predict() == 0
     assert "values of" not in capsys.readouterr().err
@@ -514,6 +514,6 @@ def test_a_table_in_parquet_is_read_batch_after_batch(folder, capsys, monkeypatc
     pd.read_csv("new.csv").to_parquet("new.parquet")
     assert predict("new.parquet -o answers.csv") == 0
     told = capsys.readouterr().err
-    # What takes no five seconds is not told of.
+    # Work under five seconds has no progress line.
     assert ("60 % of new.parquet read (about" in told) == (seconds == 2)
     assert ("100 % of new.parquet read" in told) == (seconds == 2)

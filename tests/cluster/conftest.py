@@ -1,4 +1,4 @@
-"""Checkouts for SLURM, and what they are compared with."""
+"""Checkouts that run on SLURM, and the local results for comparison."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 import yaml
-from checkout import ROOT, make
+from checkout import ROOT, make_checkout
 from slurm_project import SCRIPT, STUDY, ClusterProject, slurm
 
 
@@ -15,7 +15,7 @@ from slurm_project import SCRIPT, STUDY, ClusterProject, slurm
 def _slurm():
     status = subprocess.run([SCRIPT, "status"], capture_output=True, text=True, check=False)
     if status.returncode:
-        # Where one was started for these tests, none may be left out.
+        # If the tests started SLURM themselves, a failure is not skipped.
         end = pytest.fail if os.environ.get("PRIVCURVE_TEST_SLURM") else pytest.skip
         told = status.stdout + status.stderr
         end(f"no SLURM takes jobs here: `make test-slurm` starts one\n{told}")
@@ -23,8 +23,8 @@ def _slurm():
 
 @contextmanager
 def on_slurm(folder):
-    """Return a fresh checkout, and leave nothing of it running."""
-    project = ClusterProject(make(folder).folder)
+    """Yield a new checkout, and end all of its processes afterwards."""
+    project = ClusterProject(make_checkout(folder).folder)
     project.write_study(**STUDY)
     yield project
     project.clear()
@@ -32,16 +32,17 @@ def on_slurm(folder):
 
 @pytest.fixture
 def project(tmp_path):
-    """A fresh checkout whose jobs run on SLURM."""
+    """Yield a new checkout whose jobs run on SLURM."""
     with on_slurm(tmp_path) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def out_of_time(tmp_path_factory):
-    """A run whose training pauses until its minute is over, which other tests need not await.
+    """Yield a run whose training pauses beyond its limit of one minute, which other tests need not
+    await.
 
-    Its limit becomes a minute when it has paused: until then a busy machine may need longer.
+    The limit is set when training has paused: before that a busy machine may need longer.
     """
     with on_slurm(tmp_path_factory.mktemp("out_of_time")) as made:
         running, job = made.start_and_pause("--set-resources", "train:runtime=60*attempt")
@@ -51,8 +52,8 @@ def out_of_time(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
-    """The tables and figures of the same study, made without SLURM."""
-    local = make(tmp_path_factory.mktemp("local"))
+    """Return the tables and figures of the same study, made without SLURM."""
+    local = make_checkout(tmp_path_factory.mktemp("local"))
     local.write_study(**STUDY)
     local.run()
     return local.outputs()
@@ -60,8 +61,8 @@ def undisturbed(tmp_path_factory):
 
 @pytest.fixture
 def quickstart(tmp_path_factory):
-    """Two checkouts of the quickstart study: one for SLURM, one for this machine alone."""
-    made = [make(tmp_path_factory.mktemp(name)) for name in ("slurm", "local")]
+    """Yield two checkouts of the quickstart study: one for SLURM, one for this machine alone."""
+    made = [make_checkout(tmp_path_factory.mktemp(name)) for name in ("slurm", "local")]
     for one in made:
         shutil.copy(ROOT / "config/studies/quickstart.yaml", one.folder / "config/studies")
         path = one.folder / "config/config.yaml"

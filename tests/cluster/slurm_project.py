@@ -1,4 +1,4 @@
-"""A checkout whose jobs run on SLURM, and a way to stop its training in the middle."""
+"""A checkout whose jobs run on SLURM; a test can pause its training half-way."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from checkout import PATIENCE, Project
+from checkout import TIMEOUT_FACTOR, Project
 
 SCRIPT = Path(__file__).with_name("slurm-one-node")
-# One learner: one job that trains. The rest is local.
+# One learner gives one training job. The other jobs are local.
 STUDY = {
     "learners": {
         "boost": {
@@ -32,14 +32,14 @@ def one_node(command):
 def slurm(*command):
     """Call a command of SLURM."""
     done = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=20 * PATIENCE
+        command, check=True, capture_output=True, text=True, timeout=20 * TIMEOUT_FACTOR
     )
     return done.stdout.strip()
 
 
 def wait_for(what, condition):
     """Wait until a condition holds, and return what it returned."""
-    seconds = 60 * PATIENCE
+    seconds = 60 * TIMEOUT_FACTOR
     end = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
@@ -48,10 +48,11 @@ def wait_for(what, condition):
 
 
 def kill_controller(number):
-    """Kill the controller once it has written down that a job runs.
+    """Kill the controller after it has saved that a job runs.
 
-    It writes up to five seconds late (job_state in StateSaveLocation). A job that it holds for
-    pending it starts anew, finds it running, and drains the node: SLURM's own loss.
+    It saves up to five seconds late (job_state in StateSaveLocation). A controller that remembers
+    the job as pending starts it again, finds it running, and drains the node: a loss by SLURM
+    itself.
     """
     state = Path(one_node("env").strip().partition("=")[2]).parent
     slurm("scontrol", "update", f"JobId={number}", "AdminComment=seen running")
@@ -62,7 +63,7 @@ def kill_controller(number):
 
 @dataclass
 class Job:
-    """What squeue tells of a job."""
+    """Return the state of a job in squeue."""
 
     number: str
     state: str
@@ -79,7 +80,7 @@ class ClusterProject(Project):
     started: list[subprocess.Popen] = field(default_factory=list)
 
     def command(self, *arguments):
-        # The profile as it is, but impatient: this is a node of the test's own.
+        # The shipped profile with short waiting times, because this node serves only the tests.
         impatient = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
         profile = ["--workflow-profile", "profiles/slurm"]
         return [sys.executable, "-m", "snakemake", *profile, *impatient, *arguments]
@@ -94,17 +95,17 @@ class ClusterProject(Project):
 
     @property
     def hold(self):
-        """The file that makes training pause."""
+        """Return the file that pauses training."""
         return self.folder / "hold"
 
     def start(self, *arguments):
         """Start Snakemake; `finish` waits for its end."""
-        running = self.begin(self.folder / "snakemake.out", *arguments)
+        running = self.launch(self.folder / "snakemake.out", *arguments)
         self.started.append(running)
         return running
 
     def start_and_pause(self, *arguments):
-        """Start Snakemake and wait until its training has paused; give both."""
+        """Start Snakemake and wait until its training has paused; return both."""
         before = {job.number for job in self.jobs()}
         self.hold.touch()
         running = self.start(*arguments)
@@ -117,24 +118,24 @@ class ClusterProject(Project):
         return running, wait_for("training to pause", paused)[0]
 
     def release(self):
-        """Let training go on."""
+        """Let training continue."""
         self.hold.unlink()
 
     def finish(self, running):
-        """Wait until a run has ended well."""
+        """Wait until a run has ended successfully."""
         try:
-            code = running.wait(timeout=120 * PATIENCE)
+            code = running.wait(timeout=120 * TIMEOUT_FACTOR)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"still running after {120 * PATIENCE} s:\n{self.said()}")
+            pytest.fail(f"still running after {120 * TIMEOUT_FACTOR} s:\n{self.said()}")
         assert code == 0, self.said()
 
     def kill(self, running):
-        """Kill Snakemake and its local children; its jobs on SLURM live on."""
+        """Kill Snakemake and its local children; its jobs on SLURM continue."""
         os.killpg(running.pid, signal.SIGKILL)
-        running.wait(timeout=20 * PATIENCE)
+        running.wait(timeout=20 * TIMEOUT_FACTOR)
 
     def clear(self):
-        """End what a failed test has left running."""
+        """End all processes and jobs that a failed test has left."""
         for running in self.started:
             if running.poll() is None:
                 self.kill(running)
@@ -143,11 +144,11 @@ class ClusterProject(Project):
                 slurm("scancel", job.number)
 
     def said(self):
-        """What Snakemake has printed."""
+        """Return the output of Snakemake."""
         return (self.folder / "snakemake.out").read_text()
 
     def jobs(self, rule=""):
-        """This checkout's jobs of a rule, oldest first."""
+        """Return this checkout's jobs of a rule, oldest first."""
         lines = slurm("squeue", "--states=all", "--noheader", "--format=%i|%T|%l|%m|%k|%Z")
         queue = [Job(*line.split("|")) for line in lines.splitlines()]
         mine = [job for job in queue if Path(job.folder) == self.folder]

@@ -1,7 +1,7 @@
-"""The workflow on a real SLURM, and what befalls a job on a cluster.
+"""The workflow on a real SLURM, and faults of jobs on a cluster.
 
-Each test stops training in its middle, does harm, and compares the tables and figures
-byte by byte with those of a run without SLURM.
+Each test pauses training half-way, causes a fault, and compares tables and figures byte by byte
+with a run without SLURM.
 """
 
 import json
@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from checkout import ROOT
-from checkout import STUDY as PLAIN
+from checkout import TINY_STUDY as PLAIN
 from slurm_project import STUDY, kill_controller, one_node, slurm, wait_for
 
 from privcurve.experiments import study
@@ -18,7 +18,7 @@ from privcurve.experiments.stamp import TIMINGS
 
 pytestmark = pytest.mark.cluster
 
-# As docs/clusters.md has it.
+# The command of docs/clusters.md.
 CANCEL = (
     "squeue --me --noheader --format '%i %j' | awk '$2 ~ /^privcurve_/ {print $1}' "
     "| xargs -r scancel"
@@ -30,7 +30,7 @@ def ids_of(lines):
 
 
 def results_of(lines):
-    """What is stored of each run, without its time and memory."""
+    """Return the stored results of each run, without time and memory."""
     results = set()
     for line in lines:
         row = json.loads(line)
@@ -40,15 +40,15 @@ def results_of(lines):
 
 
 def check_resumed(project, before, undisturbed):
-    """Right tables, and nothing trained twice."""
-    after = project.stored()
+    """Assert that the tables are right, and that no run was trained twice."""
+    after = project.stored_lines()
     assert before
     assert set(before) < set(after)
     assert len(ids_of(after)) == len(set(ids_of(after)))
     assert project.outputs() == undisturbed
 
 
-@pytest.mark.usefixtures("out_of_time")  # its minute passes meanwhile
+@pytest.mark.usefixtures("out_of_time")  # the job's minute passes during this run
 def test_quickstart_gives_the_same_bytes(quickstart):
     on_slurm, local = quickstart
     running = on_slurm.start()
@@ -63,7 +63,7 @@ def test_quickstart_gives_the_same_bytes(quickstart):
 def test_a_job_that_runs_out_of_time_gets_more(out_of_time, undisturbed):
     project, running, job = out_of_time
     project.wait_for_state(job.number, "TIMEOUT")
-    before = project.stored()
+    before = project.stored_lines()
     project.release()
     project.finish(running)
     first, second = project.jobs("train")
@@ -76,7 +76,7 @@ def test_a_cancelled_job_is_tried_again_with_more(project, undisturbed):
     running, job = project.start_and_pause()
     slurm("scancel", job.number)
     project.wait_for_state(job.number, "CANCELLED")
-    before = project.stored()
+    before = project.stored_lines()
     project.release()
     project.finish(running)
     first, second = project.jobs("train")
@@ -96,12 +96,12 @@ def test_twins_of_a_killed_snakemake_do_no_harm(project, undisturbed):
     project.finish(running)
     project.wait_for_state(job.number, "COMPLETED")
     project.wait_for_state(twin.number, "COMPLETED")
-    after = project.stored()
+    after = project.stored_lines()
     assert len(results_of(after)) == len(set(ids_of(after))) < len(after)
     assert not [path for path in (project.folder / "results").rglob(".*") if path.is_file()]
     assert project.outputs() == undisturbed
     project.run()
-    assert project.stored() == after
+    assert project.stored_lines() == after
     assert project.outputs() == undisturbed
 
 
@@ -111,7 +111,7 @@ def test_jobs_of_a_killed_snakemake_can_be_cancelled(project, undisturbed):
     project.kill(running)
     subprocess.run(CANCEL, shell=True, check=True)
     project.wait_for_state(job.number, "CANCELLED")
-    before = project.stored()
+    before = project.stored_lines()
     project.release()
     project.run("--unlock")
     project.run()
@@ -123,12 +123,12 @@ def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
     project.kill(running)
     project.release()
     project.wait_for_state(job.number, "COMPLETED")
-    before = project.stored()
+    before = project.stored_lines()
     project.run("--unlock")
     project.run()
     assert len(project.jobs("train")) == 1
-    # The one job had done all that there was to train.
-    assert project.stored() == before
+    # The one job had trained all runs.
+    assert project.stored_lines() == before
     assert project.outputs() == undisturbed
 
 
@@ -144,7 +144,7 @@ def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(proje
 
 
 def test_a_drained_node_is_waited_for(project, undisturbed):
-    # At each of two ε the grid, and then the selection from it.
+    # At each of two ε: the grid, then the final models of the selection.
     (curve,) = curves_of(study.from_mapping({**PLAIN, **STUDY}, "tiny", "tiny.yaml"), 1, 1e9)
     per_job = curve.grid_seconds / 4
     running, _ = project.start_and_pause("--config", f"seconds_per_job={per_job}")
@@ -152,7 +152,7 @@ def test_a_drained_node_is_waited_for(project, undisturbed):
     name = slurm("sinfo", "--noheader", "--format=%n")
     slurm("scontrol", "update", f"nodename={name}", "state=drain", "reason=test")
     try:
-        before = project.stored()
+        before = project.stored_lines()
         project.release()
         selection = wait_for("the job that selects", lambda: project.jobs("train")[2:])[0]
         wait_for("the node to drain", lambda: slurm("sinfo", "-h", "-o", "%T") == "drained")
@@ -167,7 +167,7 @@ def test_a_drained_node_is_waited_for(project, undisturbed):
 
 def test_the_controller_may_crash(project, undisturbed):
     running, job = project.start_and_pause()
-    before = project.stored()
+    before = project.stored_lines()
     kill_controller(job.number)
     one_node("start")
     project.release()

@@ -1,8 +1,8 @@
-"""A map of what is stored, as digests of exact bytes: ``python tests/contract/everywhere.py``.
+"""Digests of all stored numbers: ``python tests/contract/everywhere.py``.
 
-Fits of each private learner, calibrations, noise, coding, folds, made-up data and scores. Whatever
-the machine, it prints the same; ``test_same_everywhere.py`` compares. What other libraries fit
-comes as numbers, which are near each other.
+It covers fits of each private learner, calibrations, noise, encoding, folds, made-up data and
+scores, and prints the same on every machine; ``test_same_everywhere.py`` compares. Results of other
+libraries' fits are printed as numbers, which may differ a little.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 
 import golden_cases
 import numpy as np
-from made_learners import domain_of, problem
+from made_learners import domain_of, small_problem
 
 from privcurve import coding, datasets
 from privcurve.analysis import measures
@@ -25,13 +25,13 @@ from privcurve.privacy.accountants.cost import Cost
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.selection import selection_budget
 
-# Whose models other libraries fit, with their own bits: all others are exact.
+# Other libraries fit these models, so their bits differ; all other results are exact.
 OTHERS_TREES = ("mst", "aim")
 OTHERS_MODELS = ("gradient_boosting", "logistic_regression of three classes")
 
 
 def digest(*values):
-    """Sixteen digits of a hash of values: of arrays all bytes, of others what they print."""
+    """Return sixteen digits of a hash of values: arrays by their bytes, others by their repr."""
     text = hashlib.sha256()
     for value in values:
         array = isinstance(value, np.ndarray)
@@ -40,19 +40,19 @@ def digest(*values):
 
 
 def fits():
-    """Each learner's fits: ledger, what is released, scores and probabilities."""
+    """Yield each learner's fits: ledger, model, scores and probabilities."""
     for name in golden_cases.NAMES:
         for label, kind, parameters in few(list(golden_cases.cases(name))):
             try:
                 result = fit(name, kind, parameters)
             except (TypeError, ValueError, DoorError) as error:
-                # As of the golden cases: what is refused is refused everywhere.
+                # A case that is refused is refused on every machine.
                 result = type(error).__name__
             yield f"{name} {label}", result
 
 
 def few(cases):
-    """A proved case of each kind of rows and δ, and some of other parameters."""
+    """Return a proved case of each kind of rows and δ, and some with other parameters."""
     budgets = {}
     for case in cases:
         _, kind, told = case
@@ -66,7 +66,8 @@ def fit(name, kind, parameters):
     X = golden_cases.rows(kind)[0]
     statement = model.privacy_.to_json()
     if name in OTHERS_TREES:
-        # What trees are grown on is ours: where it is drawn from has these attributes.
+        # This project chooses the tables or edges in these attributes; scikit-learn grows the
+        # trees.
         chosen = [getattr(model, part, None) for part in ("edges_", "chosen_")]
         return digest(statement, *chosen)
     outcome = [statement, model.decision_function(X), sorted(model.measures_.items())]
@@ -99,7 +100,7 @@ def noise():
 
 
 def network():
-    """The network of PrivGAM: its shares, and the scores that it makes of five releases."""
+    """Yield the results of PrivGAM's network: its shares, and scores after five releases."""
     starts, ordered = np.array([0, 64, 65, 71, 80]), (True, True, False, False)
     made, rng = Decoder(starts, ordered, 2, laplace=True), np.random.default_rng(4)
     for k in range(5):
@@ -115,7 +116,10 @@ def data():
     numbers = np.random.default_rng(3).normal(size=(500, 3)) * [1, 10, 100]
     n_bins = np.array([8, 16, 32])
     yield "codes", digest(coding.code_equal_width(numbers, (-40.0, 40.0), n_bins))
-    yield "scaled", digest(coding.scale_codes(problem(100)[0], np.array(problem(100)[2])))
+    yield (
+        "scaled",
+        digest(coding.scale_codes(small_problem(100)[0], np.array(small_problem(100)[2]))),
+    )
     made = datasets.load("toy-line")
     yield "made up", digest(made.X, made.y, made.domain.to_dict())
     yield "domain", digest(domain_of([2, 5, 3, 10]).to_dict())
@@ -132,7 +136,7 @@ def scores():
 
 
 def others():
-    """Scores of models that other libraries fit."""
+    """Return the scores of models that other libraries fit."""
     for name in (*OTHERS_TREES, *OTHERS_MODELS):
         kind = "three" if "three" in name else "two"
         X, y, counts, _ = golden_cases.rows(kind)

@@ -1,7 +1,7 @@
-"""Fits whose statements and results are recorded: of each private learner what it offers, crossed.
+"""Fits of each private learner whose statements and results are recorded.
 
-Each case is the name of a learner, the rows that it is trained on, and plain parameters; a model
-of other code is trained on the same ones. See ``test_golden_statements.py``.
+A case is the name of a learner, the kind of its rows, and plain parameters, so that another version
+of the code can train the same. See ``test_golden_statements.py``.
 """
 
 import functools
@@ -11,7 +11,7 @@ import zlib
 from unittest.mock import patch
 
 import numpy as np
-from made_learners import needed, needed_facts, problem
+from made_learners import required_facts, required_parameters, small_problem
 
 from privcurve.learners import base
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, multiclass_names
@@ -20,19 +20,19 @@ from privcurve.stored import stored
 
 NAMES = [name for name in LEARNERS if entry(name).private and not entry(name).peer]
 
-# At 1 and below noise is most of what is learned here; at 10 it and the records are.
+# At ε ≤ 1 noise decides most of a model, at 10 both noise and records.
 EPSILONS = (1.0, 0.1, 10.0, np.inf)
 DELTA = 1e-5
-# Where one number is drawn to choose by, a single fit says little of its noise.
+# If a fit draws one number and chooses by it, one fit says little about the noise.
 SEEDS = range(3)
 ORDERED = (False, True, False, True)
 CLASSES = {"two": ("no", "yes"), "weighted": ("no", "yes"), "three": (0, 1, 2)}
 
-# Sizes are small, but where a learner needs some to do anything.
+# Sizes are small; learners that need larger ones have them in SIZES.
 SIZE = 3
 SIZES = {"dp_bagging": {"n_teachers": 6, "n_partitions": 3, "n_queries": 20}}
 
-# What a change of a single parameter comes with: the learner chosen by default is slow to choose.
+# Parameters for all changes of one learner: the default of `tuned` is slow.
 BESIDE = {"tuned": {"learner": "noisy_bayes"}}
 
 FACTS = {
@@ -41,7 +41,7 @@ FACTS = {
     ADD_REMOVE: ({"neighbours": ADD_REMOVE, "n_estimate": 100},),
 }
 
-# Parameters that are said by the offer that is crossed with a change.
+# Parameters that an offer sets when it is combined with a change.
 OFFERED = {"calibration", "epsilon", "delta", "public_columns", "neighbours", "n_estimate"}
 
 TREES = {"weak_learner": "topdown", "depth": 2}
@@ -51,7 +51,7 @@ TUNED = (
     {"learner": "noisy_bayes", "settings": {"n_columns": (2, 3), "smoothing": (1.0, 5.0)}},
     {"learner": "topdown", "settings": {"depth": (1, 2)}, "eta": 0.0, "expected_runs": 2.0},
 )
-# Several parameters together, where each alone would not show what a mechanism call is.
+# Several changed parameters, where single ones leave some mechanism calls out.
 COMBINED = {
     "lazybb": (
         {**TREES, "mechanism": "exponential"},
@@ -114,8 +114,8 @@ COMBINED = {
 
 
 def rows(kind):
-    """Codes, labels and counts of a kind of rows, and how many codes each column has."""
-    X, y, n_bins = problem(120)
+    """Return codes, labels and counts of a kind of rows, and the number of codes per column."""
+    X, y, n_bins = small_problem(120)
     if kind == "three":
         y = X[:, 2].astype(np.int64)
     counts = 1 + np.arange(120) % 3 if kind == "weighted" else None
@@ -123,9 +123,9 @@ def rows(kind):
 
 
 def cases(name, all_crossed=False):
-    """The cases of a learner: (its label, kind of rows, parameters but the seed).
+    """Return the cases of a learner: (label, kind of rows, parameters without the seed).
 
-    Each value of a parameter is tried with much of what the learner offers, or with all of it.
+    Each value of a parameter is combined with most of the learner's offers, or with all of them.
     """
     seen = {}
     for change in changes_of(name):
@@ -136,14 +136,14 @@ def cases(name, all_crossed=False):
 
 
 def label(rows_of, told):
-    """The name of a case: its rows, its budget, and what else is not as by default."""
+    """Return the label of a case: its rows, its budget, and parameters other than defaults."""
     budget = f"{stored(told['calibration'])} δ={told['delta']:g} ε={told['epsilon']:g}"
     others = sorted(told.keys() - {"calibration", "delta", "epsilon"})
     return " ".join([rows_of, budget, *(f"{key}={told[key]}" for key in others)])
 
 
 def offers(name, default):
-    """What a learner offers whatever its parameters: rows, ε, δ, calibration, public facts."""
+    """Return the offers of a learner for any parameters: rows, ε, δ, calibration, facts."""
     learner = entry(name)
     deltas = [0.0] * learner.pure + [DELTA] * learner.approximate
     kinds = ["two", "three"] if name in multiclass_names() else ["two"]
@@ -158,10 +158,10 @@ def offers(name, default):
             yield kind, {**budget, **public}
         if default and epsilon <= 1:
             for seed in SEEDS:
-                yield "two", {**budget, **needed_facts(name), "random_state": seed}
+                yield "two", {**budget, **required_facts(name), "random_state": seed}
         if default and epsilon == 1:
-            yield "weighted", {**budget, **needed_facts(name)}
-            yield "two", {**budget, **needed_facts(name), "classes": None}
+            yield "weighted", {**budget, **required_facts(name)}
+            yield "two", {**budget, **required_facts(name), "classes": None}
 
 
 def changes_of(name):
@@ -170,7 +170,7 @@ def changes_of(name):
     for key, parameter in entry(name).parameters.items():
         for value in parameter.choices or other_numbers(parameter):
             if value != parameter.default:
-                beside = {**needed(name, {key: value}), **BESIDE.get(name, {})}
+                beside = {**required_parameters(name, {key: value}), **BESIDE.get(name, {})}
                 yield {**{k: v for k, v in beside.items() if k not in OFFERED}, key: value}
     yield from COMBINED.get(name, ())
     if name == "tuned":
@@ -190,7 +190,7 @@ def other_numbers(parameter):
 
 
 def sizes(name, change):
-    """Small sizes, of the parameters that have an effect beside a change."""
+    """Return small sizes for the size parameters that a change leaves in effect."""
     setting = entry(name).complete(change)
     return {
         key: SIZES.get(name, {}).get(key, min(parameter.default, SIZE))

@@ -1,9 +1,7 @@
-"""Small learners and a problem, for tests over the whole registry.
+"""Small learners and data for tests over the registry; decorators that run a test for each learner.
 
-- ``make(name, **parameters)``: a learner with small sizes; skips the test without its package;
-- ``problem(n, seed)``: encoded rows, labels that depend on two columns, and the numbers of bins;
-- ``domain_of(n_bins)``: a domain with these columns, for saving a model;
-- ``needed_facts(name)``: public columns for learners that need them.
+``@each_learner`` calls a test with the `name` of each learner whose package is installed,
+``@each_private_learner`` with private ones, ``@each_calibration`` with `name` and `calibration`.
 """
 
 import numpy as np
@@ -15,36 +13,39 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # Public bounds for scikit-learn's checks, which draw rows from about N(0, 1).
 DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
-
-
-# Default sizes are slow, and test no more.
+# Larger sizes are slower and test nothing more.
 LARGEST_SIZE = 10
 
 
-def make(name, **parameters):
-    """Return a learner, with small sizes unless given."""
+def make_learner(name, **parameters):
+    """Return a learner with small sizes; skip the test if its package is not installed.
+
+    ``make_learner("lazybb", epsilon=1.0, n_bins=n_bins)``.
+    """
     missing = missing_package(name)
     if missing:
         pytest.skip(missing)
-    return estimator_class(name)(**{**small(name), **needed_facts(name), **parameters})
+    return estimator_class(name)(**{**small_sizes(name), **required_facts(name), **parameters})
 
 
-def small(name):
+def small_sizes(name):
+    """Return the parameters of a learner that are sizes, each at most `LARGEST_SIZE`."""
     sizes = {key: parameter for key, parameter in entry(name).parameters.items() if parameter.size}
     return {key: min(parameter.default, LARGEST_SIZE) for key, parameter in sizes.items()}
 
 
-def needed_facts(name):
-    """Return the parameters of learners that need public columns: only the label is public."""
+def required_facts(name):
+    """Return the public facts that a learner requires: no public columns, if it has roles."""
     return {"public_columns": ()} if entry(name).neighbours == (PRIVATE_COLUMNS,) else {}
 
 
-def private(name):
+def is_private(name):
+    """Return whether a learner is private, by its entry in the registry."""
     return LEARNERS[name].private
 
 
-def problem(n=300, seed=0):
-    """Return encoded rows, labels that depend on two columns, and numbers of bins."""
+def small_problem(n=300, seed=0):
+    """Return (X, y, n_bins): `n` encoded rows, labels that depend on two of four columns."""
     rng = np.random.default_rng(seed)
     n_bins = [2, 5, 3, 10]
     X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
@@ -54,26 +55,28 @@ def problem(n=300, seed=0):
 
 
 def domain_of(n_bins):
-    """Return a domain with columns of these numbers of bins, for saving a model."""
+    """Return a domain whose columns have these numbers of bins, as a saved model needs it."""
     numbers = [Column(f"number {j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(n_bins[1:])]
     town = Column("town", CATEGORICAL, categories=(("Oslo", "Oslo"), ("Rome, north", "Rome")))
     return Domain((town, *numbers), Label("sick", "no", "yes"))
 
 
-def rngs(*seeds):
+def generators(*seeds):
+    """Return a generator for each seed."""
     return [np.random.default_rng(seed) for seed in seeds]
 
 
 INSTALLED = [name for name in LEARNERS if not missing_package(name)]
-learners = pytest.mark.parametrize("name", INSTALLED)
-private_learners = pytest.mark.parametrize("name", [name for name in INSTALLED if private(name)])
-offered = pytest.mark.parametrize(
+each_learner = pytest.mark.parametrize("name", INSTALLED)
+each_private_learner = pytest.mark.parametrize(
+    "name", [name for name in INSTALLED if is_private(name)]
+)
+each_calibration = pytest.mark.parametrize(
     ("name", "calibration"),
     [(name, calibration) for name in INSTALLED for calibration in LEARNERS[name].calibrations],
 )
 
-
-# Values that mean something beside others alone.
+# {(learner, parameter, value): other parameters that this value needs to have an effect}
 TOGETHER = {
     ("brc", "weights", "adaboost"): {"epsilon": np.inf},
     ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
@@ -84,24 +87,27 @@ SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private"
 TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
 
 
-def changes(name):
-    """Other values of single parameters: each choice, each calibration, no noise."""
-    default = make(name).get_params()
+def parameter_changes(name):
+    """Yield changes of one parameter: each choice, each calibration, ε = ∞.
+
+    A change also has the parameters that it needs to have an effect.
+    """
+    default = make_learner(name).get_params()
     offered = {key: parameter.choices for key, parameter in LEARNERS[name].parameters.items()}
-    if private(name):
+    if is_private(name):
         offered |= {"calibration": LEARNERS[name].calibrations, "epsilon": (np.inf,)}
     yield {"random_state": 1}
     for key, values in offered.items():
         for value in values:
             if value != default[key]:
-                yield {key: value, **needed(name, {key: value})}
+                yield {key: value, **required_parameters(name, {key: value})}
 
 
-def needed(name, change):
-    """What a change of parameters has no effect without."""
+def required_parameters(name, change):
+    """Return the other parameters without which a change has no effect."""
     parameters = [entry(name).parameters[key] for key in change if key in entry(name).parameters]
-    beside = {other: values[0] for p in parameters for other, values in p.used_with.items()}
-    for (learner, key, value), others in TOGETHER.items():
+    others = {other: values[0] for p in parameters for other, values in p.used_with.items()}
+    for (learner, key, value), more in TOGETHER.items():
         if learner == name and key in change and change[key] == value:
-            beside |= others
-    return beside
+            others |= more
+    return others

@@ -1,10 +1,9 @@
-"""Statements, ledgers and fitted models of every private learner are those that are recorded.
+"""Statements, ledgers and fitted models of every private learner equal the recorded ones.
 
-The file beside this one has a line a case (see ``golden_cases.py``): which of the statements listed
-before it is its own (a digest of the words, the numbers of the ledger), and what the model says of
-the rows. Where results are meant to change, raise `version` of the learner in the registry. Then,
-and where words are meant to change, rewrite the file:
-``python tests/contract/test_golden_statements.py``.
+The golden file has one line per case (see ``golden_cases.py``): the number of its statement (a
+digest of the words, and the numbers of the ledger), and numbers of the model on the rows. If
+results are meant to change, increase `version` of the learner in the registry. Then, or if words
+are meant to change, rewrite the file: ``python tests/contract/test_golden_statements.py``.
 """
 
 import hashlib
@@ -18,7 +17,7 @@ import pytest
 
 GOLDEN = Path(__file__).with_name("golden_statements.json")
 
-# Numbers of a ledger entry, and of the statement itself.
+# Fields of a ledger entry, and of the statement.
 OF_ENTRY = ("noise_rate", "sensitivity", "epsilon", "bounded_range", "rho")
 OF_STATEMENT = ("epsilon", "delta", "proved_epsilon")
 
@@ -27,7 +26,7 @@ MODEL_TOLERANCE = 1e-9
 
 
 def record(name, rows_of, parameters):
-    """What is recorded of a case: of one that is refused the type of its error."""
+    """Return the record of a case: statement and results, or the type of its error."""
     try:
         model = golden_cases.fit(name, rows_of, parameters)
     except Exception as error:
@@ -40,7 +39,7 @@ def record(name, rows_of, parameters):
 
 
 def parts(statement):
-    """The words of a statement, its own numbers, and those of each entry of its ledger."""
+    """Return the words of a statement, its numbers, and the numbers of each ledger entry."""
     document = json.loads(statement.to_json())
     own = [rounded(document[key]) for key in OF_STATEMENT]
     entries = [[rounded(entry[key]) for key in OF_ENTRY] for entry in document["ledger"]]
@@ -50,7 +49,7 @@ def parts(statement):
 
 
 def rounded(number):
-    """Thirteen digits of a number; "inf" and None are as they are, and 1.0 is 1."""
+    """Return a number with thirteen digits; keep "inf" and None, and write 1.0 as 1."""
     if not isinstance(number, (int, float)):
         return number
     short = float(f"{number:.12e}")
@@ -58,7 +57,7 @@ def rounded(number):
 
 
 def summary(model, rows_of):
-    """How many rows each class gets; mean and mean square of the scores; sizes of the model."""
+    """Return rows per class, mean and mean square of the scores, and sizes of the model."""
     X = golden_cases.rows(rows_of)[0]
     scores, said = model.decision_function(X), model.predict(X)
     decisions = [int((said == one).sum()) for one in model.classes_]
@@ -67,7 +66,7 @@ def summary(model, rows_of):
 
 
 def differences(statement, expected):
-    """What of a case is not as it was, in words."""
+    """Return the differences between a case and its record, as messages."""
     if isinstance(statement, str) or isinstance(expected, str):
         said = [one if isinstance(one, str) else "a model" for one in (statement, expected)]
         return [] if said[0] == said[1] else [f"gives {said[0]}, not {said[1]}"]
@@ -108,7 +107,7 @@ def near(one, expected, tolerance):
 
 
 def recorded(name):
-    """What the file has of the cases of a learner, by label."""
+    """Return {label: record} of a learner's cases in the golden file."""
     golden = json.loads(GOLDEN.read_text())
     assert name in golden, f"run python {Path(__file__).name} to add {name}"
     statements = golden[name]["statements"]
@@ -118,7 +117,7 @@ def recorded(name):
     }
 
 
-# These take seconds; `test_golden.py` has fits of them that are quick.
+# These take seconds; `test_golden.py` has quick fits of them.
 LONG = ("distributed_topdown", "tuned")
 
 
@@ -128,7 +127,7 @@ LONG = ("distributed_topdown", "tuned")
 def test_statements_ledgers_and_models_are_as_recorded(name):
     expected = recorded(name)
     cases = {label: case for label, *case in golden_cases.cases(name)}
-    assert list(cases) == list(expected)
+    assert cases.keys() == expected.keys()
     faults = {
         label: differences(record(name, *case), expected[label]) for label, case in cases.items()
     }
@@ -160,7 +159,7 @@ def test_a_difference_is_seen():
 
 
 def written():
-    """JSON of all cases, with a line a statement and a line a case."""
+    """Return the JSON of all cases, with one line per statement and one line per case."""
     learners = []
     for name in golden_cases.NAMES:
         statements, lines = {}, []

@@ -1,22 +1,30 @@
-"""What every learner does with input that is wrong, rare or missing."""
+"""Every learner's behaviour with wrong, rare or missing input."""
 
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_learners import DOMAIN, changes, learners, make, needed, problem, small
+from made_learners import (
+    DOMAIN,
+    each_learner,
+    make_learner,
+    parameter_changes,
+    required_parameters,
+    small_problem,
+    small_sizes,
+)
 
 from privcurve.learners.entry import ANY
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
-@learners
+@each_learner
 def test_public_facts_are_checked(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for wrong, message in (
-        # A domain is not read from the rows.
+        # A fit does not read the domain from the rows.
         ({"n_bins": None}, "n_bins"),
         ({"n_bins": [2, 5, 3, 10.9]}, "n_bins must be whole numbers"),
         ({"n_bins": "10"}, "n_bins must be whole numbers"),
@@ -30,12 +38,12 @@ def test_public_facts_are_checked(name):
         ),
     ):
         with pytest.raises(ValueError, match=message):
-            make(name, **{"n_bins": n_bins, **wrong}).fit(X, y)
+            make_learner(name, **{"n_bins": n_bins, **wrong}).fit(X, y)
 
 
-@learners
+@each_learner
 def test_every_row_needs_a_label(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for nothing in (None, float("nan"), pd.NA, pd.NaT):
         labels = y.astype(object)
         labels[7] = nothing
@@ -43,21 +51,21 @@ def test_every_row_needs_a_label(name):
             with pytest.raises(
                 ValueError, match=f"y must have a label in every row; got {nothing} in row 7"
             ):
-                make(name, n_bins=n_bins, classes=classes).fit(X, labels)
+                make_learner(name, n_bins=n_bins, classes=classes).fit(X, labels)
 
 
-@learners
+@each_learner
 def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     frame = pd.DataFrame(X)
     for other in (frame[[1, 0, 2, 3]], frame.rename(columns=lambda number: number + 1)):
         with pytest.raises(ValueError, match=r"the columns of X are called 1, .* in their order"):
-            make(name, n_bins=n_bins).fit(other, y)
+            make_learner(name, n_bins=n_bins).fit(other, y)
 
 
-@learners
+@each_learner
 def test_a_mask_is_not_lost(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for masked in (
         {"X": np.ma.array(X, mask=X == 1)},
         {"y": np.ma.array(y, mask=y == y[0])},
@@ -65,13 +73,13 @@ def test_a_mask_is_not_lost(name):
     ):
         given = {"X": X, "y": y, **masked}
         with pytest.raises(ValueError, match=f"{next(iter(masked))} must not have masked values"):
-            make(name, n_bins=n_bins).fit(**given)
+            make_learner(name, n_bins=n_bins).fit(**given)
 
 
 def test_names_and_masks_are_looked_at_again_to_predict():
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     frame, nothing_masked = pd.DataFrame(X), np.ma.array(X, mask=np.zeros_like(X))
-    model = make("privgam", n_bins=n_bins).fit(frame, y)
+    model = make_learner("privgam", n_bins=n_bins).fit(frame, y)
     assert np.array_equal(model.predict(frame), model.predict(nothing_masked))
     with pytest.raises(ValueError, match="the columns of X are called 3, 2, 1, 0"):
         model.predict(frame[[3, 2, 1, 0]])
@@ -79,9 +87,9 @@ def test_names_and_masks_are_looked_at_again_to_predict():
         model.predict(np.ma.array(X, mask=X == 1))
 
 
-@learners
+@each_learner
 def test_a_parameter_without_effect_is_refused(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for key, one in entry(name).parameters.items():
         for other, values in one.used_with.items():
             unlike = entry(name).parameters[other]
@@ -90,26 +98,26 @@ def test_a_parameter_without_effect_is_refused(name):
             value = next(v for v in values_of if v != one.default)
             for setting in ({key: value, other: v} for v in apart):
                 with pytest.raises(ValueError, match=f"{key} = .* has no effect with {other}"):
-                    make(name, n_bins=n_bins, **setting).fit(X, y)
+                    make_learner(name, n_bins=n_bins, **setting).fit(X, y)
 
 
-@learners
+@each_learner
 def test_a_value_that_another_calibration_offers_is_refused(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for key, one in entry(name).parameters.items():
         for restricted, calibration in one.only.items():
             values = (*one.choices, 2, 0.5) if restricted == ANY else (restricted,)
             value = next(v for v in values if one.admits(v) and v != one.default)
-            setting = {**needed(name, {key: value}), key: value}
+            setting = {**required_parameters(name, {key: value}), key: value}
             for other in {*entry(name).calibrations} - {calibration}:
                 says = f"{key} = .* needs calibration = '{calibration}'"
                 with pytest.raises(ValueError, match=says):
-                    make(name, n_bins=n_bins, **{**setting, "calibration": other}).fit(X, y)
+                    make_learner(name, n_bins=n_bins, **{**setting, "calibration": other}).fit(X, y)
 
 
-@learners
+@each_learner
 def test_a_parameter_beyond_its_bounds_is_refused(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     for key, one in entry(name).parameters.items():
         if one.structure:
             continue
@@ -119,19 +127,21 @@ def test_a_parameter_beyond_its_bounds_is_refused(name):
         for value in (*beyond, math.nan, True, "no such choice", *(1.5,) * (one.kind is int)):
             assert not one.admits(value)
             with pytest.raises(ValueError, match=f"{name}: {key} must be .*; got"):
-                make(name, n_bins=n_bins, **{key: value}).fit(X, y)
+                make_learner(name, n_bins=n_bins, **{key: value}).fit(X, y)
         for end, left_out, _ in ends:
             assert math.isinf(end) or one.admits(end) != left_out
 
 
-@learners
+@each_learner
 def test_a_whole_number_may_have_a_point(name):
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     parameters = entry(name).parameters.items()
     numbers = {key: one.default for key, one in parameters if one.kind is int and one.default}
-    numbers |= {key: value for key, value in small(name).items() if key in numbers}
+    numbers |= {key: value for key, value in small_sizes(name).items() if key in numbers}
     scores = [
-        make(name, n_bins=n_bins, random_state=0, **{key: kind(numbers[key]) for key in numbers})
+        make_learner(
+            name, n_bins=n_bins, random_state=0, **{key: kind(numbers[key]) for key in numbers}
+        )
         .fit(X, y)
         .decision_function(X)
         for kind in (int, float)
@@ -139,14 +149,14 @@ def test_a_whole_number_may_have_a_point(name):
     np.testing.assert_array_equal(*scores)
 
 
-@learners
+@each_learner
 def test_codes_outside_the_domain_are_an_error(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     outside = X.copy()
     outside[3, 2] = 3
     with pytest.raises(ValueError, match=r"codes of column 2 must be below its n_bins, .*; got 3"):
-        make(name, n_bins=n_bins).fit(outside, y)
-    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+        make_learner(name, n_bins=n_bins).fit(outside, y)
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"codes of column 2 must be below its n_bins, .*; got 3"):
         model.predict(outside)
     with pytest.raises(ValueError, match="codes"):
@@ -155,56 +165,56 @@ def test_codes_outside_the_domain_are_an_error(name):
         model.predict(X.astype(int) - 1)
 
 
-@learners
+@each_learner
 def test_codes_that_never_occurred_are_scored(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     seen = X[:, 3] != 4
-    model = make(name, n_bins=n_bins, random_state=0).fit(X[seen], y[seen])
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X[seen], y[seen])
     assert set(model.predict(X[~seen])) <= {"no", "yes"}
 
 
-@learners
+@each_learner
 def test_numbers_outside_the_bounds_are_clipped(name):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] > 0
-    model = make(name, **DOMAIN, random_state=0).fit(X, y)
+    model = make_learner(name, **DOMAIN, random_state=0).fit(X, y)
     far = np.array([[1e9, -1e9, 0.0]])
     near = np.clip(far, -5, 5)
     assert np.array_equal(model.decision_function(far), model.decision_function(near))
 
 
-@learners
+@each_learner
 def test_weights_of_records_are_refused_with_what_to_give(name):
-    X, y, n_bins = problem(20)
-    learner = make(name, n_bins=n_bins)
+    X, y, n_bins = small_problem(20)
+    learner = make_learner(name, n_bins=n_bins)
     with pytest.raises(TypeError, match=f"{name} has no sample_weight: .* give counts="):
         learner.fit(X, y, sample_weight=np.ones(20))
     with pytest.raises(TypeError, match=f"{name}: fit has only X, y and counts; got groups"):
         learner.fit(X, y, groups=y)
 
 
-@learners
+@each_learner
 def test_one_class(name):
-    X, _, n_bins = problem(40)
+    X, _, n_bins = small_problem(40)
     y = np.full(40, "yes")
     with pytest.raises(ValueError, match="one class"):
-        make(name, n_bins=n_bins).fit(X, y)
+        make_learner(name, n_bins=n_bins).fit(X, y)
     with pytest.raises(ValueError, match=r"y must have labels of classes=.* got 'yes'"):
-        make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
+        make_learner(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
     with pytest.raises(ValueError, match="two different labels"):
-        make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
-    model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+        make_learner(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
+    model = make_learner(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert model.classes_.tolist() == ["no", "yes"]
     assert set(model.predict(X)) <= {"no", "yes"}
 
 
-@learners
+@each_learner
 def test_very_few_records(name):
     for n in (1, 2, 3):
-        X, _, n_bins = problem(n)
+        X, _, n_bins = small_problem(n)
         y = np.array(["no", "yes", "yes"])[:n]
-        model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+        model = make_learner(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
         assert np.isfinite(model.decision_function(X)).all(), n
 
 
@@ -212,7 +222,7 @@ ADDED = [name for name in LEARNERS if ADD_REMOVE in entry(name).neighbours]
 
 
 def added(name):
-    """What a learner that offers two relations is told, so that a record may be added."""
+    """Return parameters for add-remove neighbours, if a learner offers two relations."""
     if REPLACE_ONE not in entry(name).neighbours:
         return {}
     takes = "n_estimate" in entry(name).parameters
@@ -221,23 +231,23 @@ def added(name):
 
 @pytest.mark.parametrize("name", ADDED)
 def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
-    """One record gives a model, so none must: an error would show that there is none."""
-    X, _, n_bins = problem(50)
+    """A table without records must give a model, because one with a record does."""
+    X, _, n_bins = small_problem(50)
     adding = added(name)
     with pytest.raises(ValueError, match="y must have two classes; it has no label"):
-        make(name, n_bins=n_bins, **adding).fit(X[:0], [])
-    for change in [{}, *changes(name)]:
+        make_learner(name, n_bins=n_bins, **adding).fit(X[:0], [])
+    for change in [{}, *parameter_changes(name)]:
         options = {"n_bins": n_bins, "classes": ("no", "yes"), "epsilon": 1.0, **adding, **change}
         drawn = set()
         for seed in range(8):
-            model = make(name, **{**options, "random_state": seed}).fit(X[:0], [])
+            model = make_learner(name, **{**options, "random_state": seed}).fit(X[:0], [])
             scores = model.decision_function(X)
             assert np.isfinite(scores).all(), change
             assert set(model.predict(X)) <= {"no", "yes"}
             relation = ADD_REMOVE if model.privacy_.private else REPLACE_ONE
             assert model.privacy_.neighbours == relation
             drawn.add(scores.tobytes())
-        # Two libraries draw no noise without records of both labels: their statements exclude that.
+        # Two libraries draw no noise without records of both labels, and their statements say so.
         excluded = any("both labels" in one for one in model.privacy_.exclusions)
         assert len(drawn) > 1 or not model.privacy_.private or excluded, change
 
@@ -247,6 +257,6 @@ REPLACED = [name for name in LEARNERS if REPLACE_ONE in entry(name).neighbours]
 
 @pytest.mark.parametrize("name", REPLACED)
 def test_no_record_is_an_error_where_their_number_is_public(name):
-    X, _, n_bins = problem(4)
+    X, _, n_bins = small_problem(4)
     with pytest.raises(ValueError, match="minimum of 1 is required"):
-        make(name, n_bins=n_bins, classes=("no", "yes")).fit(X[:0], [])
+        make_learner(name, n_bins=n_bins, classes=("no", "yes")).fit(X[:0], [])

@@ -1,16 +1,16 @@
-"""What every private learner says of its guarantee, and what it refuses to promise."""
+"""The statement of every private learner, and the promises that it refuses."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_learners import (
-    learners,
-    make,
-    offered,
-    private,
-    private_learners,
-    problem,
+    each_calibration,
+    each_learner,
+    each_private_learner,
+    is_private,
+    make_learner,
+    small_problem,
 )
 from sklearn.base import clone
 
@@ -25,15 +25,15 @@ from privcurve.privacy.seeds import OF_CHACHA
 
 
 def spends(statement, epsilon):
-    """Whether a statement spends ε; on sampled batches δ is computed, with some slack."""
+    """Return whether a statement spends ε; δ of sampled batches is computed with some slack."""
     near = 3e-6 if statement.composition == SAMPLED else 1e-9
     return epsilon * (1 - near) <= statement.epsilon_spent <= epsilon * (1 + 1e-9)
 
 
-# A fit says what its own answers leave to floating-point arithmetic (test_floats.py); one that
-# chooses settings privately covers the choice.
+# A fit's statement has its own sentence on floating point (test_floats.py); private selection
+# covers the choice.
 COVERED = {"tuned": {NOT_FLOATS, NOT_SELECTION}}
-# A public seed, which no fit of a secret may begin anything with.
+# A public seed: a fit with a secret seed must not start a generator from it.
 NUMBER = 20
 
 
@@ -42,11 +42,11 @@ class NeverBegun:
         raise AssertionError("a secret stream has begun a generator of NumPy's")
 
 
-@offered
+@each_calibration
 def test_statement_adds_up_to_epsilon(name, calibration):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     for epsilon in (0.05, 1.0, 3.0):
-        learner = make(
+        learner = make_learner(
             name, n_bins=n_bins, epsilon=epsilon, calibration=calibration, random_state=0
         )
         statement = learner.fit(X, y).privacy_
@@ -55,15 +55,15 @@ def test_statement_adds_up_to_epsilon(name, calibration):
         assert spends(statement, epsilon)
         assert statement.delta == learner.delta
         assert (statement.delta == 0) == LEARNERS[name].pure
-        # A peer's ε is what its library claims, for neighbours of the library's choice.
+        # A peer has the ε and the neighbours that its library claims.
         assert statement.neighbours == entry(name).neighbours[0]
-        # diffprivlib's logistic regression is after a paper that replaces a record.
+        # diffprivlib's logistic regression follows a paper with replaced records.
         is_added = entry(name).peer and name != "dpl_logistic_regression"
         assert is_added == (statement.neighbours == "add-remove")
         assert statement.calibration == calibration
         assert statement.ledger
         assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, {NOT_FLOATS})
-        # What is known of the generator is said of each: here of that of a public number.
+        # The statement describes the generator, here the generator of a public number.
         assert "one stream of NumPy's PCG64" in str(statement)
         assert "a number as seed is not private against whoever knows it" in str(statement)
         assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
@@ -71,22 +71,23 @@ def test_statement_adds_up_to_epsilon(name, calibration):
         assert relation(statement.neighbours).change in str(statement)
 
 
-@private_learners
+@each_private_learner
 def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
-    """Neither noise nor public coins are PCG64's: a released model shows nothing of its stream."""
+    """No noise and no public coin comes from PCG64, so a released model reveals no stream."""
     if entry(name).peer:
         pytest.skip("another library draws with a generator of its own")
-    X, y, n_bins = problem(100)
+    X, y, n_bins = small_problem(100)
     y = np.where(y == "yes", 1, -1)
-    learner = make(name, n_bins=n_bins, classes=(-1, 1))
+    learner = make_learner(name, n_bins=n_bins, classes=(-1, 1))
     public, begun = np.random.default_rng, []
     monkeypatch.setattr(np.random, "default_rng", lambda seed: begun.append(seed) or public(seed))
     of_number = clone(learner).set_params(random_state=NUMBER).fit(X, y).privacy_
-    # Public numbers begin what is neither noise nor a coin: rows to measure a bound, features that
-    # a library might draw. Not every fit comes to that: records that are drawn may have one label.
+    # Public numbers start the draws that are neither noise nor coins: rows that measure a bound,
+    # features that a library might draw. Some fits need none of them, if the drawn records have one
+    # label.
     allowed = {*begun} - {NUMBER}
     begun.clear()
-    # Types still, as draws ask of which kind a stream is; but none can be begun.
+    # They remain types, because draws check the type of a stream, but nothing can start them.
     monkeypatch.setattr(np.random, "MT19937", NeverBegun)
     monkeypatch.setattr(np.random, "PCG64", NeverBegun)
     first = learner.fit_records(records(X, y, n_bins), [{}], [Curator(seeds.stream(bytes(32)))])[0]
@@ -98,18 +99,18 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
 
 
 def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
-    """A released BRC model shows a stream of coins: of PCG64 its seed can be computed."""
-    X, y, n_bins = problem(100)
+    """A released BRC model shows a stream of coins; the seed of PCG64 could be computed from it."""
+    X, y, n_bins = small_problem(100)
     side = records(X, np.where(y == "yes", 1, -1), n_bins)
     secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
     shown = []
-    # By the same number PCG64 draws what was shown before.
+    # From the same number PCG64 draws the coins that the model shows.
     for start in (seeds.start_number(secret, digest), None):
         begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
-        learner = make("brc", n_bins=n_bins, classes=(-1, 1))
+        learner = make_learner("brc", n_bins=n_bins, classes=(-1, 1))
         model = learner.fit_records(side, [{}], [*map(Curator, begun)])[0]
         shown.append({number for vote in model.votes_ for number in vote.coefficients})
-    # Coins have a stream of their own, whose key is the first that the stream of noise gives.
+    # Coins have their own stream; its key is the first output of the noise stream.
     key = seeds.generator(secret, digest).bytes(32)
     drawn = seeds.stream(key).uniform(-1, 1, 10 * len(n_bins))
     assert shown[1] == set(drawn.tolist())
@@ -117,7 +118,7 @@ def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
 
 
 def test_a_statement_names_the_generator_that_was_handed_in():
-    X, y, n_bins = problem(100)
+    X, y, n_bins = small_problem(100)
     begun = "one stream of NumPy's PCG64, begun by a number or handed in"
     for handed, said in (
         (np.random.Generator(np.random.Philox(1)), "a generator that was handed in (Philox)"),
@@ -125,37 +126,37 @@ def test_a_statement_names_the_generator_that_was_handed_in():
         (np.random.default_rng(1), begun),
         (np.random.RandomState(1), begun),
     ):
-        model = make("one_rule", n_bins=n_bins, random_state=handed).fit(X, y)
+        model = make_learner("one_rule", n_bins=n_bins, random_state=handed).fit(X, y)
         assert said in str(model.privacy_)
         assert str(model.privacy_).count("what can be computed of the random numbers") == 1
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].approximate])
 def test_delta_is_in_the_statement(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     options = {"n_bins": n_bins, "random_state": 0}
-    statement = make(name, delta=1e-5, **options).fit(X, y).privacy_
+    statement = make_learner(name, delta=1e-5, **options).fit(X, y).privacy_
     assert statement.delta == 1e-5
     assert spends(statement, 1.0)
 
 
-@private_learners
+@each_private_learner
 def test_that_both_labels_occur_is_assumed_unless_classes_are_given(name):
-    X, y, n_bins = problem()
-    read = make(name, n_bins=n_bins, random_state=0).fit(X, y)
-    given = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    X, y, n_bins = small_problem()
+    read = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
+    given = make_learner(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert read.privacy_.assumptions == (*given.privacy_.assumptions, ASSUMED_BOTH)
     assert ASSUMED_BOTH not in given.privacy_.assumptions
     again = read.set_params(classes=("no", "yes")).fit(X, y)
     assert ASSUMED_BOTH not in again.privacy_.assumptions
 
 
-@learners
+@each_learner
 def test_without_privacy_says_so(name):
-    if private(name):
-        assert make(name).epsilon == 1.0
+    if is_private(name):
+        assert make_learner(name).epsilon == 1.0
         return
-    X, y, n_bins = problem()
-    statement = make(name, n_bins=n_bins).fit(X, y).privacy_
+    X, y, n_bins = small_problem()
+    statement = make_learner(name, n_bins=n_bins).fit(X, y).privacy_
     assert not statement.private
     assert statement.ledger == ()

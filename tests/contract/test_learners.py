@@ -1,7 +1,10 @@
-"""What every learner must do, whoever wrote it: one entry in the registry, and it is tested."""
+"""Requirements on every learner; an entry in the registry is enough to be tested."""
 
+import inspect
 import pickle
+import re
 from dataclasses import fields, replace
+from inspect import get_annotations
 
 import joblib
 import numpy as np
@@ -10,28 +13,29 @@ import pytest
 import sklearn
 from made_learners import (
     DOMAIN,
-    changes,
-    learners,
-    make,
-    needed,
-    needed_facts,
-    private,
-    private_learners,
-    problem,
-    rngs,
+    each_learner,
+    each_private_learner,
+    generators,
+    is_private,
+    make_learner,
+    parameter_changes,
+    required_facts,
+    required_parameters,
+    small_problem,
 )
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from privcurve.audit.pairs import records
 from privcurve.learners import registry
-from privcurve.learners.entry import Facts
+from privcurve.learners.entries import of_papers
+from privcurve.learners.entry import Facts, parameters_of
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Checks that a learner cannot pass, and why. Anything else must pass.
+# Checks of scikit-learn that a learner cannot pass, with the reason. All others must pass.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "brc": {"check_classifiers_train": "random half-spaces are not accurate enough"},
     "one_rule": {"check_classifiers_train": "one bin of one column is not accurate enough"},
@@ -43,11 +47,11 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 
 
 def check_instances(epsilon, names):
-    """Learners at an ε, or as they are."""
+    """Yield learners with this ε, or with defaults."""
     budget = {} if epsilon is None else {"epsilon": epsilon}
     for name in names:
         if not missing_package(name):
-            yield estimator_class(name)(**DOMAIN, **budget, **needed_facts(name))
+            yield estimator_class(name)(**DOMAIN, **budget, **required_facts(name))
 
 
 def scikit_learn_checks(*instances):
@@ -59,13 +63,13 @@ COMMON = {
     *("epsilon", "delta", "calibration", "n_bins", "bounds", "classes", "schema", "random_state")
 }
 
-PRIVATE = [name for name in LEARNERS if private(name)]
-OTHERS = [name for name in LEARNERS if not private(name)]
+PRIVATE = [name for name in LEARNERS if is_private(name)]
+OTHERS = [name for name in LEARNERS if not is_private(name)]
 
 
-# At ε = 1 a sample of some dozens of rows gives noise: scikit-learn asks for accuracy.
+# scikit-learn checks the accuracy on some dozens of rows, where ε = 1 gives only noise.
 ACCURATE = 1e6
-# Boosted stumps, sums of columns, and a linear model: what all estimators share shows in each.
+# Boosted stumps, sums of columns, a linear model: each has all that the base class offers.
 FAMILIES = ("lazybb", "noisy_bayes", "dp_logistic_regression")
 
 
@@ -77,7 +81,7 @@ def test_scikit_learn(estimator):
 
 @pytest.mark.slow
 @scikit_learn_checks(
-    # AIM takes a minute, and shares its estimator with MST.
+    # AIM takes a minute, and shares its base class with MST.
     *check_instances(ACCURATE, [name for name in PRIVATE if name not in (*FAMILIES, "aim")]),
     *check_instances(np.inf, FAMILIES),
     *check_instances(None, OTHERS),
@@ -86,12 +90,12 @@ def test_scikit_learn_of_others_and_without_noise(estimator):
     test_scikit_learn(estimator)
 
 
-@learners
+@each_learner
 def test_defaults_and_public_facts_match_the_estimator(name):
     signature = estimator_class(name)().get_params()
     learner = entry(name)
     assert learner.defaults == {key: signature[key] for key in learner.parameters}
-    # Each field of the dataclass is in the registry, or a fact, or what all learners have.
+    # Each field of the dataclass is a parameter of the registry, a fact, or common to all learners.
     own = {field.name for field in fields(estimator_class(name)) if field.init}
     facts = {field.name for field in fields(Facts)}
     relation = {"neighbours"} if len(learner.neighbours) > 1 else set()
@@ -101,7 +105,22 @@ def test_defaults_and_public_facts_match_the_estimator(name):
     registry.check_parameters(name, learner.defaults)
 
 
-@learners
+@each_learner
+def test_each_hyperparameter_is_declared_once(name):
+    """With its default and range, in a module that a plan imports; docstrings repeat neither."""
+    kind, learner = estimator_class(name), entry(name)
+    assert learner.parameters == parameters_of(kind)
+    light = {"privcurve.learners.entries.parameters", *of_papers.PACKAGES.values()}
+    for key in learner.parameters:
+        (declaring,) = (
+            one for one in kind.__mro__ if key in {*vars(one)} & {*get_annotations(one)}
+        )
+        assert declaring.__module__ in light, f"{declaring} must not declare {key}"
+    text = inspect.getdoc(kind).partition("Parameters\n---")[2].partition("Attributes\n---")[0]
+    assert not re.findall(r"\bin [(\[]-?\d[\d.]*, .*?[)\]]", text)
+
+
+@each_learner
 def test_cost_grows_with_each_size(name):
     learner = entry(name)
     assert learner.cost({}, 1000, 10) > 0
@@ -130,10 +149,10 @@ def test_a_parameter_does_not_take_the_place_of_a_public_fact():
         registry.make("noisy_majority", Facts([2, 3]), {"n_bins": [5, 5]})
 
 
-@learners
+@each_learner
 def test_fitted_attributes(name):
-    X, y, n_bins = problem()
-    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    X, y, n_bins = small_problem()
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.n_features_in_ == 4
     assert isinstance(model.n_features_used_, (int, np.integer))
@@ -144,24 +163,24 @@ def test_fitted_attributes(name):
     assert np.array_equal(model.predict(X) == "yes", scores > 0)
 
 
-@learners
+@each_learner
 def test_the_seed_decides(name):
-    X, y, n_bins = problem()
-    # A generator is used as it is: the same stream gives the same model.
+    X, y, n_bins = small_problem()
+    # A generator is used directly: equal streams give equal models.
     states = [np.random.RandomState(3) for _ in range(2)]
-    for seeds in ((5, 5), rngs(5, 5), states):
-        fits = [make(name, n_bins=n_bins, random_state=seed).fit(X, y) for seed in seeds]
+    for seeds in ((5, 5), generators(5, 5), states):
+        fits = [make_learner(name, n_bins=n_bins, random_state=seed).fit(X, y) for seed in seeds]
         assert np.array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
     for bad in (-1, 0.5, "0", [1]):
         with pytest.raises(ValueError, match="random_state"):
-            make(name, n_bins=n_bins, random_state=bad).fit(X, y)
+            make_learner(name, n_bins=n_bins, random_state=bad).fit(X, y)
 
 
 def first_number(name, X, y, counts=None, **parameters):
-    """The first random number of the stream that `fit` hands to a learner."""
+    """Return the first random number of the stream that `fit` hands to a learner."""
     seen = []
 
-    class Watched(type(make(name))):
+    class Watched(type(make_learner(name))):
         def _fit_batch(self, learners, records, curators):
             seen.extend(curator.coins.random() for curator in curators)
             for learner in learners:
@@ -174,25 +193,25 @@ def first_number(name, X, y, counts=None, **parameters):
     return seen[0]
 
 
-@private_learners
+@each_private_learner
 def test_one_seed_is_another_stream_for_other_public_facts(name):
-    X, y, n_bins = problem(60)
+    X, y, n_bins = small_problem(60)
     facts = {"n_bins": n_bins, "random_state": 5}
     if entry(name).approximate:
         facts["delta"] = 1e-6
     others = [{"epsilon": 10.0}, {"epsilon": 20.0}, {"n_bins": [2, 5, 3, 11]}]
     others += [{"classes": ("no", "yes")}, {"random_state": 6}]
-    others += [change for change in changes(name) if "random_state" not in change]
+    others += [change for change in parameter_changes(name) if "random_state" not in change]
     if entry(name).approximate:
         others.append({"delta": 1e-7})
     others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
-    used = [{**change, **needed(name, change)} for change in others]
+    used = [{**change, **required_parameters(name, change)} for change in others]
     streams = [first_number(name, X, y, **{**facts, **change}) for change in used]
-    # Classes that are given are those that were read: nothing is another.
+    # Given classes equal the classes in the labels, so the stream is the same.
     assert streams[3] == first_number(name, X, y, **facts)
     streams.append(first_number(name, X[1:], y[1:], **facts))
     assert len(set(streams)) == len({repr(sorted(c.items(), key=str)) for c in used}) + 1
-    # The same facts in other words are the same stream; how rows are counted is not public.
+    # Equal facts in other types give the same stream; so do counted rows.
     words = {**facts, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
     assert first_number(name, X, y, **words) == streams[0]
     rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
@@ -200,28 +219,28 @@ def test_one_seed_is_another_stream_for_other_public_facts(name):
     assert first_number(name, rows[:, :-1], labels, counts, **facts) == streams[3]
 
 
-@private_learners
+@each_private_learner
 def test_noise_is_drawn_when_private(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     scores = set()
     for seed in range(8):
-        model = make(name, n_bins=n_bins, epsilon=0.01, random_state=seed).fit(X, y)
+        model = make_learner(name, n_bins=n_bins, epsilon=0.01, random_state=seed).fit(X, y)
         scores.add(model.decision_function(X).tobytes())
     assert len(scores) > 1
 
 
-# Without noise there are random numbers still: half-spaces, questions of random trees, synthetic
-# records and batches are drawn, as their papers have it.
+# Without noise these learners still draw: half-spaces, questions of random trees, synthetic records
+# and batches, as in their papers.
 DRAWN = {"aim", "brc", "dp_forest", "dp_sgd", "mst", "random_trees"}
 LEAST_RIGHT = {"brc": 0.5, "noisy_majority": 0.5}
 
 
-@private_learners
+@each_private_learner
 def test_infinite_epsilon_is_the_method_without_noise(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     for calibration in LEARNERS[name].calibrations:
         options = {"n_bins": n_bins, "epsilon": np.inf, "calibration": calibration}
-        fits = [make(name, **options, random_state=seed).fit(X, y) for seed in (0, 1)]
+        fits = [make_learner(name, **options, random_state=seed).fit(X, y) for seed in (0, 1)]
         scores = [model.decision_function(X) for model in fits]
         assert np.array_equal(*scores) == (name not in DRAWN)
         for model in fits:
@@ -230,13 +249,13 @@ def test_infinite_epsilon_is_the_method_without_noise(name):
             assert model.privacy_.epsilon_spent == np.inf
 
 
-@learners
+@each_learner
 def test_counts_stand_for_records(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
     labels = np.where(rows[:, -1] == 1, "yes", "no")
-    options = {"epsilon": np.inf} if private(name) else {}
-    learner = make(name, n_bins=n_bins, random_state=0, **options)
+    options = {"epsilon": np.inf} if is_private(name) else {}
+    learner = make_learner(name, n_bins=n_bins, random_state=0, **options)
     by_record = learner.fit(X, y).predict(X)
     by_count = learner.fit(rows[:, :-1], labels, counts).predict(X)
     assert (by_record == by_count).mean() > 0.95
@@ -245,14 +264,14 @@ def test_counts_stand_for_records(name):
             learner.fit(rows[:, :-1], labels, bad)
 
 
-@learners
+@each_learner
 @pytest.mark.usefixtures("given_streams")
 def test_a_fit_is_the_same_in_any_company(name):
-    X, y, n_bins = problem()
+    X, y, n_bins = small_problem()
     y = np.where(y == "yes", 1, -1)
-    learner = make(name, n_bins=n_bins, classes=(-1, 1))
+    learner = make_learner(name, n_bins=n_bins, classes=(-1, 1))
     settings = [{}, {}]
-    if private(name):
+    if is_private(name):
         settings = [{"epsilon": 0.3}, {"epsilon": np.inf}, {"epsilon": 4.0}, {"epsilon": 0.3}]
     seeds = range(len(settings))
     alone = [
@@ -264,7 +283,7 @@ def test_a_fit_is_the_same_in_any_company(name):
     ]
     for order in (list(seeds), list(seeds)[::-1]):
         together = learner.fit_records(
-            records(X, y, n_bins), [settings[i] for i in order], [*map(Curator, rngs(*order))]
+            records(X, y, n_bins), [settings[i] for i in order], [*map(Curator, generators(*order))]
         )
         for i, fitted in zip(order, together, strict=True):
             assert np.array_equal(fitted.decision_function(X), alone[i])
@@ -272,12 +291,12 @@ def test_a_fit_is_the_same_in_any_company(name):
             assert fitted.privacy_.epsilon == settings[i].get("epsilon", np.inf)
 
 
-@learners
+@each_learner
 def test_measures_and_stages(name):
-    X, y, n_bins = problem()
-    for change in [{}, *changes(name)]:
+    X, y, n_bins = small_problem()
+    for change in [{}, *parameter_changes(name)]:
         options = {"n_bins": n_bins, "random_state": 0, **change}
-        model = make(name, **options).fit(X, y)
+        model = make_learner(name, **options).fit(X, y)
         measures = model.measures_
         assert all(isinstance(value, (int, float)) for value in measures.values())
         scores = model.decision_function(X)
@@ -290,12 +309,14 @@ def test_measures_and_stages(name):
         assert len(stages) == 1 or not np.array_equal(stages[0], stages[-1])
 
 
-@learners
+@each_learner
 def test_a_refit_leaves_nothing_of_the_former_fit(name):
-    X, y, n_bins = problem(120)
-    settings = [{}, *changes(name)]
-    fresh = [make(name, n_bins=n_bins, **{"random_state": 0, **s}).fit(X, y) for s in settings]
-    # From the default to each other setting, and back; the former fit knew names of columns.
+    X, y, n_bins = small_problem(120)
+    settings = [{}, *parameter_changes(name)]
+    fresh = [
+        make_learner(name, n_bins=n_bins, **{"random_state": 0, **s}).fit(X, y) for s in settings
+    ]
+    # From the default to each other setting, and back; the earlier fit knew column names.
     for i, j in [pair for k in range(1, len(fresh)) for pair in ((0, k), (k, 0))]:
         model = clone(fresh[i]).fit(pd.DataFrame(X, columns=list("abcd")), y)
         assert hasattr(model, "feature_names_in_")
@@ -305,22 +326,22 @@ def test_a_refit_leaves_nothing_of_the_former_fit(name):
         assert left.keys() == vars(fresh[j]).keys()
         for attribute, value in vars(fresh[j]).items():
             if LEARNERS[name].peer and attribute == "model_":
-                continue  # a tree of scikit-learn has padding bytes of any value
+                continue  # a scikit-learn tree has padding bytes of any value
             assert joblib.hash(left[attribute]) == joblib.hash(value), (settings[j], attribute)
 
 
 def test_a_refit_keeps_what_scikit_learn_was_told():
-    X, y, n_bins = problem(40)
+    X, y, n_bins = small_problem(40)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make("majority_class", n_bins=n_bins).set_fit_request(counts=True)
+        model = make_learner("majority_class", n_bins=n_bins).set_fit_request(counts=True)
         assert model.fit(X, y).fit(X, y).get_metadata_routing().fit.requests == {"counts": True}
 
 
-@learners
+@each_learner
 def test_pickling_and_cloning(name):
-    X, y, n_bins = problem()
-    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
-    # Of pate's rows those alone that were asked about before: a copy gives no new answers.
+    X, y, n_bins = small_problem()
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
+    # PATE predicts only rows that were queried before the copy: a copy has no new answers.
     scores = model.decision_function(X)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.privacy_ == model.privacy_

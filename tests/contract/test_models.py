@@ -1,4 +1,4 @@
-"""Every learner's model as a file: loaded, it predicts bit for bit what the fitted object does."""
+"""Every learner's model as a file: when loaded, it predicts bit for bit like the fitted object."""
 
 import json
 import sqlite3
@@ -6,7 +6,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from made_learners import changes, domain_of, learners, make, problem
+from made_learners import domain_of, each_learner, make_learner, parameter_changes, small_problem
 from sklearn.base import clone
 
 from privcurve import models
@@ -15,8 +15,8 @@ from privcurve.learners.registry import LEARNERS, estimator_class, missing_packa
 from privcurve.models.sql import query
 from privcurve.privacy.budget import PROVED
 
-# Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
-# private selection what was kept is, a model of another learner (test_tuned.py).
+# PATE cannot be saved: its answers are private, but its teachers are not. Private selection saves
+# the selected model, which belongs to another learner (test_tuned.py).
 NOT_HANDED_OVER = {"pate", "tuned"}
 
 
@@ -24,9 +24,9 @@ def test_every_proved_learner_can_be_saved():
     proved = {name for name, learner in LEARNERS.items() if PROVED in learner.calibrations}
     installed = {name for name in LEARNERS if not missing_package(name)}
     saved = {name for name in installed if estimator_class(name)._released}
-    # What was tuned is saved as the learner that was chosen.
+    # A tuned model is saved as the selected learner.
     assert proved - NOT_HANDED_OVER <= saved
-    # No peer has a model of its own form; what is not private is saved where that is easy.
+    # No peer has its own file form; of learners without privacy, two simple ones can be saved.
     assert saved - proved == {"logistic_regression", "majority_class"}
 
 
@@ -52,18 +52,18 @@ def check_saved(model, X, domain, path):
     assert (loaded.learner, loaded.domain, loaded.statement) == (name, domain, model.privacy_)
     assert loaded.describe()
     check_explained(model, loaded, domain)
-    # A model that was loaded is saved as it was.
+    # A loaded model is saved with the same content.
     again = path.with_name("again.json")
     models.save(again, loaded._estimator, loaded.domain)
     first, second = (json.loads(each.read_text()) for each in (path, again))
     assert all(first[key] == second[key] for key in first if key != "sha256")
-    # What is released is in the file, and neither the seed nor how many records there were.
+    # The file has the released numbers, without the seed and the number of records.
     assert "random_state" not in first["parameters"]
     assert "n_records" not in path.read_text()
 
 
 def check_explained(model, loaded, domain):
-    """What each column adds makes the score; importances are how far it moves on all cells."""
+    """Contributions of columns add up to the score; importances are mean changes over all cells."""
     cells = np.array(list(np.ndindex(*domain.n_bins)), dtype=np.uint8)
     told = loaded.explain()
     assert str(told) == str(model.explain(domain))
@@ -75,7 +75,7 @@ def check_explained(model, loaded, domain):
     scores = scores - (scores.mean(axis=1, keepdims=True) if scores.shape[1] > 1 else 0)
     check_in_sql(loaded, told, cells)
     if hasattr(getattr(model, "model_", None), "log_odds"):
-        # Of several classes log-odds are no sum; what is summed has their order.
+        # Log-odds of several classes are no sum; the sum has the same order.
         summed = added.T + told.constant
         if scores.shape[1] == 1:
             assert summed == pytest.approx(scores)
@@ -91,12 +91,12 @@ def check_explained(model, loaded, domain):
 
 
 def check_in_sql(loaded, told, cells):
-    """A database answers alike on all cells, where the score is a sum."""
+    """A database predicts the same on all cells, if the score is a sum."""
     if not told.is_sum:
         with pytest.raises(models.ModelError, match="has no form in SQL"):
             query(loaded, "cells")
         return
-    # Of a number the lower edge of its bin, of a category its value.
+    # The lower edge of a bin for a number, the value for a category.
     columns = {
         column.name: [
             column.edges[code] if column.kind == NUMERIC else column.categories[code][0]
@@ -111,18 +111,18 @@ def check_in_sql(loaded, told, cells):
     assert answers[label].tolist() == loaded.predict_names(cells).tolist()
 
 
-# After a fit all that predicts is fitted state: parameters that are set later are for the next.
+# A prediction uses only fitted state: parameters that are set later are for the next fit.
 
-# What a fitted learner has beside its methods, where it has it.
+# Public attributes of fitted learners, where they have them.
 PUBLIC = ("classes_", "n_features_used_", "n_records_", "chances_by_link", "cap_")
 
 
 class Unreadable:
-    """A value that no parameter can have: what reads it fails."""
+    """A parameter value that fails when it is used."""
 
 
 def answers(model, X, path):
-    """All that a fitted learner says: of rows, of itself, and in a file."""
+    """Return all outputs of a fitted learner: for rows, about itself, and in a file."""
     said = {"scores": model.decision_function(X).tolist(), "labels": model.predict(X).tolist()}
     for name in ("predict_proba", "staged_decision_function"):
         if hasattr(model, name):
@@ -136,21 +136,21 @@ def answers(model, X, path):
 
 
 def check_settled(model, X, path):
-    """Set each parameter to what it can't be: nothing that the model says may follow it."""
+    """Replace each parameter by an unusable value: no output of the model may depend on it."""
     before = answers(model, X, path)
     for name in model.get_params(deep=False):
         model.set_params(**{name: Unreadable()})
     assert answers(model, X, path) == before
 
 
-@learners
+@each_learner
 def test_bounds_set_after_a_fit_code_nothing(name):
-    X, y, _ = problem(60)
+    X, y, _ = small_problem(60)
     low, high = np.zeros(4), np.full(4, 10.0)
-    model = make(name, n_bins=10, bounds=(low, high), random_state=0).fit(X, y)
+    model = make_learner(name, n_bins=10, bounds=(low, high), random_state=0).fit(X, y)
     fresh = clone(model).fit(X, y)
     before = model.decision_function(X)
-    # In place, too: an array of the caller is not the model's.
+    # An array is changed in place, too: the model must hold a copy.
     high[:] = 1e6
     assert np.array_equal(model.decision_function(X), before)
     assert np.array_equal(fresh.decision_function(X), before)
@@ -159,8 +159,8 @@ def test_bounds_set_after_a_fit_code_nothing(name):
 
 
 def test_a_model_holds_no_seed_that_was_taken_from_it():
-    X, y, n_bins = problem(60)
-    model = make("lazybb", n_bins=n_bins, random_state=123456789).fit(X, y)
+    X, y, n_bins = small_problem(60)
+    model = make_learner("lazybb", n_bins=n_bins, random_state=123456789).fit(X, y)
     model.set_params(random_state=None)
     assert "123456789" not in repr(vars(model))
 
@@ -169,27 +169,27 @@ def test_a_model_holds_no_seed_that_was_taken_from_it():
 
 
 def check_fit(name, change, path):
-    """Check the file of a fitted model, and that parameters set after the fit change nothing."""
-    X, y, n_bins = problem(100)
-    model = make(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
+    """Check the file of a fitted model, and that later parameters change nothing."""
+    X, y, n_bins = small_problem(100)
+    model = make_learner(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
     check_saved(model, X, domain_of(n_bins), path)
     check_settled(model, X, path)
 
 
-@learners
+@each_learner
 def test_a_loaded_model_predicts_the_same_bits_and_is_settled(name, tmp_path):
     check_fit(name, {}, tmp_path / "model.json")
 
 
 @pytest.mark.slow
-@learners
+@each_learner
 def test_so_it_does_with_every_setting(name, tmp_path):
-    for change in changes(name):
+    for change in parameter_changes(name):
         check_fit(name, change, tmp_path / "model.json")
         (tmp_path / "model.json").unlink(missing_ok=True)
 
 
-# Trees and additive models of three classes are compiled for seconds: these are slow.
+# Compiling trees and additive models of three classes takes seconds.
 COMPILED = ("privgam", "distributed_topdown", "random_trees")
 
 
@@ -200,8 +200,8 @@ COMPILED = ("privgam", "distributed_topdown", "random_trees")
 def test_so_it_does_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:
         pytest.skip("no model that could be saved")
-    X, _, n_bins = problem(90)
+    X, _, n_bins = small_problem(90)
     y = (X[:, 1].astype(int) + X[:, 3]) % 3
     three = Domain(domain_of(n_bins).columns, Label("stage", classes=("I", "II", "III")))
-    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
     check_saved(model, X, three, tmp_path / "model.json")

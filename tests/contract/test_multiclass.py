@@ -1,10 +1,10 @@
-"""More than two classes: what learners that take them must do, and what the others say."""
+"""More than two classes: requirements on learners that support them, and the message of others."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_learners import learners, make, problem, rngs
+from made_learners import each_learner, generators, make_learner, small_problem
 from sklearn.base import clone
 
 from privcurve.audit.fits import fits
@@ -19,12 +19,14 @@ multiclass = pytest.mark.parametrize("name", registry.multiclass_names())
 
 
 def of_three(n=300, names=NAMES):
-    X, _, n_bins = problem(n)
+    X, _, n_bins = small_problem(n)
     return X, np.array(names)[X[:, 2]], n_bins
 
 
 def without_noise(name, **parameters):
-    return make(name, **({"epsilon": np.inf} if LEARNERS[name].private else {}), **parameters)
+    return make_learner(
+        name, **({"epsilon": np.inf} if LEARNERS[name].private else {}), **parameters
+    )
 
 
 @multiclass
@@ -62,18 +64,20 @@ def test_classes_keep_their_order_and_may_be_absent(name):
 @multiclass
 @pytest.mark.usefixtures("given_streams")
 def test_two_classes_are_the_pipelines(name):
-    X, y, n_bins = problem(80)
+    X, y, n_bins = small_problem(80)
     learner = registry.make(name, Facts(n_bins, ordered=[False] * 4), {"random_state": 0})
     model = learner.fit(X, np.where(y == "yes", 1, -1))
     assert model.decision_function(X).shape == (80,)
-    named = clone(model).set_params(classes=("no", "yes"), random_state=rngs(0)[0]).fit(X, y)
-    again = clone(model).set_params(random_state=rngs(0)[0]).fit(X, np.where(y == "yes", 1, -1))
+    named = clone(model).set_params(classes=("no", "yes"), random_state=generators(0)[0]).fit(X, y)
+    again = (
+        clone(model).set_params(random_state=generators(0)[0]).fit(X, np.where(y == "yes", 1, -1))
+    )
     assert np.array_equal(named.decision_function(X), again.decision_function(X))
 
 
 @multiclass
 def test_audited_models_match_the_learner(name):
-    X, y, n_bins = problem(30)
+    X, y, n_bins = small_problem(30)
     for facts, labels in (
         (Facts(n_bins, ordered=[False] * 4), np.where(y == "yes", 1, -1)),
         (Facts(n_bins, ordered=[False] * 4, n_classes=3), X[:, 2]),
@@ -81,7 +85,7 @@ def test_audited_models_match_the_learner(name):
         learner = registry.make(name, facts)
         side = records(X, labels, n_bins)
         (fast,) = fits(learner, side, 1, np.random.default_rng(3))
-        (slow,) = learner.fit_records(side, [{}], [*map(Curator, rngs(3))])
+        (slow,) = learner.fit_records(side, [{}], [*map(Curator, generators(3))])
         assert np.array_equal(fast.decision_function(X), slow.decision_function(X))
 
 
@@ -89,10 +93,10 @@ def test_audited_models_match_the_learner(name):
 def test_too_many_classes(name):
     X = np.zeros((129, 1), dtype=np.uint8)
     with pytest.raises(ValueError, match="129 classes, more than 128"):
-        make(name, n_bins=1).fit(X, np.arange(129))
+        make_learner(name, n_bins=1).fit(X, np.arange(129))
 
 
-@learners
+@each_learner
 def test_the_pipelines_classes(name):
     facts = Facts([2, 3], ordered=[True, False], n_classes=4, public_columns=(0,), public_label=1)
     two = replace(facts, n_classes=2)

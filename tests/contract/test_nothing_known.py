@@ -1,4 +1,4 @@
-"""No learner is worse than the shares of the classes, unless a page of the docs lists it."""
+"""No learner is worse than the class frequencies, unless a page of the docs lists it."""
 
 import functools
 import itertools
@@ -14,10 +14,10 @@ from privcurve.learners.registry import LEARNERS
 PAGE = Path(__file__).parents[2] / "docs/worse_than_majority.md"
 N_PLACES, N_SLOW_PLACES, N_BLOCKS = 150, 3_000, 60
 N_OTHER_PLACES = 60
-# Where PrivGAM is worse, of the places of the quick test: the page gives their number.
+# Places of the quick test at which PrivGAM is worse; the page has their number.
 PRIVGAM_WORSE = {8, 49, 119, 124}
 MOST_WORSE_OF_50 = 10
-# How many places the quick test tries of learners with a slow fit.
+# Number of places of the quick test for learners with a slow fit.
 FEW_PLACES = {
     **{"gradient_boosting": 0, "aim": 1, "dp_ebm": 1, "mst": 2, "logistic_regression": 3},
     **{"dpl_random_forest": 6, "dpl_decision_tree": 12, "pate": 12},

@@ -1,4 +1,4 @@
-"""What a refit, a copy, a setting or the type of a number may change, and what not."""
+"""Refits, copies, settings and types of numbers: which of them change a result."""
 
 import copy
 import os
@@ -113,7 +113,7 @@ def test_clones_of_one_stream_have_noise_of_their_own(source):
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 
-# Generators that are handed in ----------------------------------------------------------------
+# Generators as random_state ------ ------------------------------------------------------------
 
 MARGIN = int((2 * Y - 1).sum())
 
@@ -132,12 +132,12 @@ def majority(state, epsilon):
     ],
 )
 def test_equal_generators_at_two_epsilons_do_not_tell_what_their_noise_hides(source):
-    """With equal noise at ε = 1 and 2, twice the second answer minus the first was the margin."""
+    """With equal noise at ε = 1 and 2, twice the second answer minus the first is the margin."""
     first = majority(source(), 1.0)
     with pytest.warns(UserWarning, match="a state that has started another fit"):
         second = majority(source(), 2.0)
     assert abs(2 * second - first - MARGIN) > 1e-3
-    # The same settings give the same fit again.
+    # Equal settings give an equal fit.
     with pytest.warns(UserWarning, match="a generator that only this fit uses"):
         assert majority(source(), 2.0) == second
 
@@ -153,13 +153,13 @@ def test_a_generator_goes_on_from_fit_to_fit_without_a_warning():
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_of_a_learner_have_noise_of_their_own(source, copied):
-    """As joblib makes for its workers."""
+    """Return a pickled copy, as joblib makes for its workers."""
     model = NoisyMajorityClassifier(epsilon=1.0, random_state=source(5), **FACTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         margins = [copied(model).fit(X, Y).margin_ for _ in range(3)]
     assert len(set(margins)) == 3
-    # A copy of a fitted model has no generator that could be run backwards to its noise.
+    # A copy of a fitted model has no generator that could be run back to the noise.
     held = copied(model.fit(X, Y)).random_state
     assert state_of(held) != state_of(model.random_state)
 
@@ -170,7 +170,7 @@ def state_of(source):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
 def test_a_forked_process_warns_of_a_generator():
-    """Which may be a copy of one that the first process uses too."""
+    """The generator may be a copy of one that the parent process uses too."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         with warnings.catch_warnings(record=True) as caught:

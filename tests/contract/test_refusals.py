@@ -1,11 +1,11 @@
-"""What a learner does not offer is refused in one sentence: by a fit, a study and a release."""
+"""A fit, a study and a release refuse in one sentence what a learner does not offer."""
 
 import math
 import re
 
 import numpy as np
 import pytest
-from made_learners import make, problem
+from made_learners import make_learner, small_problem
 
 from privcurve import datasets
 from privcurve.experiments import study
@@ -33,20 +33,20 @@ REFUSALS = {
     name: [
         case
         for what, case in ASKED.items()
-        # What is not private has no guarantee of which a budget could be asked.
+        # A learner without privacy has no guarantee, so a budget makes no sense.
         if (one.private or what in ("classes", "facts")) and one.refuses(**case)
     ]
     for name, one in LEARNERS.items()
     if not registry.missing_package(name)
 }
 
-# As a study asks for them: settings that are chosen privately are those of another learner.
+# The keys of a study; in a study, private selection is a key of another learner.
 SPECS = {"tuned": {"learner": "noisy_bayes", "tune": {"grid": {"smoothing": [1, 5]}}}}
 WORDS = {"epsilon": "epsilons", "delta": "deltas", "calibration": "calibrations"}
 
 
 def refusals(*left_out):
-    """The refusals that may be met, but for words that are not asked there."""
+    """Return a decorator over (learner, refused cases), without the cases of some facts."""
     kept = {
         name: [case for case in cases if not set(left_out) & set(case)]
         for name, cases in REFUSALS.items()
@@ -55,16 +55,16 @@ def refusals(*left_out):
     return pytest.mark.parametrize(("name", "cases"), pairs, ids=[name for name, _ in pairs])
 
 
-# Whom a fit is private for is the learner's own affair, but for those that have the choice.
+# A learner knows its neighbours; only learners with a choice have the parameter.
 @refusals("facts")
 def test_a_fit_refuses_in_the_words_of_the_registry(name, cases):
     for case in cases:
-        X, y, n_bins = problem(60)
-        learner = make(name, n_bins=n_bins)
+        X, y, n_bins = small_problem(60)
+        learner = make_learner(name, n_bins=n_bins)
         if "n_classes" in case:
             y = np.arange(60) % 3
         elif "neighbours" in case and "neighbours" not in learner.get_params():
-            continue  # no parameter of the learner
+            continue  # not a parameter of the learner
         else:
             learner.set_params(**case)
         for classes in (None, sorted(set(y))):
@@ -87,7 +87,7 @@ def test_a_study_is_refused_before_training(name, cases):
     for case in cases:
         ((word, value),) = case.items()
         if (name, word) == ("tuned", "calibration"):
-            continue  # settings are chosen with proved noise alone: there is no word for it
+            continue  # selection has only proved noise, so a study has no key for it
         one, spec = entry(name), SPECS.get(name, {"learner": name})
         if not one.pure:
             spec = {**spec, "deltas": [1e-5]}
@@ -101,12 +101,12 @@ def test_a_study_is_refused_before_training(name, cases):
 
 
 def _checked(content, about):
-    """Read a study and look at its data's description, as is done before all training."""
+    """Read a study and the description of its data, as before any training."""
     made = study.from_mapping(content, "s", "s.yaml")
     return list(study.notes(made, {"mnist": about}, "s.yaml"))
 
 
-# What is released is proved, and of a dataset of which all is public that is needed.
+# Releases need a proved calibration, and a dataset with the public facts that the learner needs.
 @refusals("calibration", "facts")
 def test_a_release_is_refused_before_anything_is_spent(name, cases):
     one = entry(name)
@@ -133,5 +133,5 @@ def test_what_is_offered_is_not_refused_and_all_else_is():
         assert bool(one.refuses(delta=0.0)) == (not one.pure), name
         assert bool(one.refuses(delta=1e-5)) == (not one.approximate), name
         assert all(one.refuses(**ASKED[no]) for no in ("epsilon 0", "delta 1", "no calibration"))
-        # Without noise there is nothing that a delta above 0 would be needed for.
+        # Without noise a learner needs no delta.
         assert not one.refuses(epsilon=math.inf, delta=0.0)

@@ -1,8 +1,8 @@
-"""What is stored is the same whatever the processor, BLAS, C library and number of threads.
+"""Stored numbers do not depend on the processor, BLAS, C library or number of threads.
 
-Each setting runs ``everywhere.py`` in a process of its own, which takes other paths through NumPy,
-OpenBLAS and glibc than the machine would. A path that this processor lacks, such as AVX-512, is
-left out: OpenBLAS would take it and the process would die.
+Each setting runs ``everywhere.py`` in a new process, which takes other code paths in NumPy,
+OpenBLAS and glibc than the default. Paths that this processor lacks, such as AVX-512, are left out,
+because the process would crash.
 """
 
 import json
@@ -21,7 +21,7 @@ MAP = Path(everywhere.__file__)
 
 
 def optional_features():
-    """What NumPy looks for in a processor, and finds."""
+    """Return the optional processor features that NumPy uses here."""
     try:
         from numpy._core import _multiarray_umath as umath
     except ImportError:  # NumPy 1
@@ -37,7 +37,7 @@ def blas(core, threads):
     return {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
 
 
-# What OpenBLAS's kernels for a processor use.
+# Instructions that OpenBLAS's kernels for a processor need.
 AVX2 = {"avx2", "fma"}
 USED = {
     "Prescott": {"sse3"},
@@ -62,10 +62,10 @@ ALL = {
     "AVX-512": blas("SkylakeX", 1),
 }
 SETTINGS = {name: setting for name, setting in ALL.items() if can_run(setting)}
-# For the oldest processor Numba compiles everything once more.
+# Numba compiles everything again for the oldest processor.
 OLDEST = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
 
-# How far scores of models that others fit may be apart, as a share of the largest.
+# Largest relative difference between scores of models that other libraries fit.
 TOLERANCES = {
     "gradient_boosting": 1e-9,
     "mst": 1e-9,
@@ -75,7 +75,7 @@ TOLERANCES = {
 
 
 def maps(settings):
-    """The map under each setting: the first compiles, and then two at a time."""
+    """Return the output under each setting: the first compiles, then two run at a time."""
 
     def run(setting):
         command, env = [sys.executable, str(MAP)], {**os.environ, **setting}

@@ -1,35 +1,35 @@
-"""Checkouts with the data ready, and what an undisturbed run of them makes."""
+"""Checkouts with encoded data, and the results of an undisturbed run of them."""
 
 import pytest
-from checkout import make, once
+from checkout import make_checkout, shared_checkout
 from disturbed import STUDY, Disturbed, copy
 
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """A checkout in which only training is left to do, and what it needs."""
+    """Return a checkout in which training is the next step."""
 
     def fill(folder):
-        made = make(folder)
+        made = make_checkout(folder)
         made.write_study(**STUDY)
         made.run("results/data/ready/tiny.txt")
 
-    return Disturbed(once(tmp_path_factory, "prepared", fill))
+    return Disturbed(shared_checkout(tmp_path_factory, "prepared", fill))
 
 
 @pytest.fixture(scope="session")
 def undisturbed(prepared, tmp_path_factory):
-    """The checkout after a run that nothing has disturbed; not to be changed."""
+    """Return the checkout after an undisturbed run; tests must not change it."""
 
     def fill(folder):
         copy(prepared, folder).run()
 
-    return Disturbed(once(tmp_path_factory, "undisturbed", fill))
+    return Disturbed(shared_checkout(tmp_path_factory, "undisturbed", fill))
 
 
 @pytest.fixture
 def project(prepared, tmp_path):
-    """A checkout for this test alone."""
+    """Return a copy of the prepared checkout for this test."""
     made = copy(prepared, tmp_path / "project")
     yield made
     made.clear()
@@ -37,7 +37,7 @@ def project(prepared, tmp_path):
 
 @pytest.fixture
 def finished(undisturbed, tmp_path):
-    """A checkout that was run, for this test alone."""
+    """Return a copy of the finished checkout for this test."""
     made = copy(undisturbed, tmp_path / "finished")
     yield made
     made.clear()

@@ -1,4 +1,4 @@
-"""A checkout whose runs can be disturbed at chosen moments, and what must hold afterwards."""
+"""A checkout whose runs can be disturbed at chosen moments, and checks of the state afterwards."""
 
 import json
 import os
@@ -10,17 +10,17 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-from checkout import PATIENCE, Project
+from checkout import TIMEOUT_FACTOR, Project
 
-# Up to the first checksum: what a learner measured stands in braces too, in a text.
+# Up to the first checksum; a learner's measures may contain braces in a text.
 RECORD = re.compile(
     rb'(\{"id":"[0-9a-f]{64}","result":\{(?:(?!\{"id":)[^\0\n])*?\},"code":"[0-9a-f]{12}")'
     rb',"crc":"([0-9a-f]{8})"\}'
 )
 MOMENTS = Path(__file__).with_name("moments")
 
-# One job of 300 runs, of a few milliseconds each, and of 6 fresh ones: short, but with a middle.
-# Two tables are made of them; figures are written as tables are.
+# One job of 300 runs of some milliseconds, plus 6 final models: short, but with a middle. It makes
+# two tables; figures are written in the same way.
 STUDY = {
     "outputs": ["accuracy", "selected_settings"],
     "learners": {
@@ -43,16 +43,16 @@ class Disturbed(Project):
         self.started = []
 
     def command(self, *arguments):
-        # Of what a run makes only the study's tables are compared.
+        # Only the tables of the study are compared.
         return super().command(*(arguments or ["tiny"]))
 
     def start(self, *arguments, moment=None):
-        """Start Snakemake; the job of a moment stands still when the moment comes."""
+        """Start Snakemake; if `moment` is given, its job stops at this moment."""
         environment = {}
         if moment is not None:
             environment["PYTHONPATH"] = python_path(MOMENTS)
             environment["PRIVCURVE_TEST_MOMENT"] = json.dumps(moment)
-        running = self.begin(self._printed(len(self.started)), *arguments, **environment)
+        running = self.launch(self._printed(len(self.started)), *arguments, **environment)
         self.started.append(running)
         return running
 
@@ -60,11 +60,11 @@ class Disturbed(Project):
         return self.folder / f"snakemake~{number}.out"
 
     def printed(self, running):
-        """What a started run has printed."""
+        """Return the output of a started run."""
         return self._printed(self.started.index(running)).read_text()
 
     def start_and_stand_still(self, moment, *arguments):
-        """Start Snakemake, await the moment, and return the run and its job, which is alive."""
+        """Start Snakemake and wait for the moment; return the run and the stopped job's id."""
         running = self.start(*arguments, moment=moment)
 
         def standing():
@@ -75,15 +75,15 @@ class Disturbed(Project):
         return running, standing()[0]
 
     def clear(self):
-        """End whatever a test has left running."""
+        """Kill all processes that a test has left running."""
         for running in self.started:
             for pid in session(running):
                 os.kill(pid, signal.SIGKILL)
-            running.wait(timeout=60 * PATIENCE)
+            running.wait(timeout=60 * TIMEOUT_FACTOR)
 
     @property
     def job_file(self):
-        """The file of its one training job."""
+        """Return the file of the one training job."""
         (path,) = (self.folder / "results/cells/tiny").glob("*/*.parquet")
         return path
 
@@ -91,7 +91,7 @@ class Disturbed(Project):
         return sorted((self.folder / "results/store").rglob("*.jsonl"))
 
     def records(self):
-        """The records of the store that are whole, wherever they stand, parsed."""
+        """Return the valid records of the store, wherever they are in its files, parsed."""
         return [
             json.loads(match[0])
             for path in self.store_files()
@@ -103,10 +103,11 @@ class Disturbed(Project):
         return [record["id"] for record in self.records()]
 
     def check_right(self, undisturbed, kept, most=1):
-        """Check a run that came to its end.
+        """Assert that a finished run has the right results.
 
-        Its tables are those of an undisturbed one, byte for byte; its store has the
-        same runs; none of `kept` was trained again, and none more than `most` times at all.
+        Tables are equal to an undisturbed run's, byte for byte; its store has the same runs; no
+        run in
+        `kept` was trained again, and no run more than `most` times.
         """
         assert self.outputs() == undisturbed.outputs()
         times = Counter(self.stored_ids())
@@ -115,24 +116,24 @@ class Disturbed(Project):
         assert max(times.values()) <= most
 
     def check_at_rest(self):
-        """Check that another run would do nothing."""
+        """Assert that another run does nothing."""
         assert "Nothing to be done" in self.run()
 
 
 def copy(project, folder):
-    """Copy a checkout, with its times."""
+    """Copy a checkout and its time stamps."""
     shutil.copytree(project.folder, folder, dirs_exist_ok=True)
     return Disturbed(folder)
 
 
 def python_path(folder):
-    """The PYTHONPATH of the tester with a folder before it."""
+    """Return a PYTHONPATH that begins with a folder."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
 def wait_until(condition, what):
-    """Wait for an event."""
-    seconds = 120 * PATIENCE
+    """Wait until a condition holds."""
+    seconds = 120 * TIMEOUT_FACTOR
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds} s until {what}"
@@ -140,7 +141,7 @@ def wait_until(condition, what):
 
 
 def session(running):
-    """The processes that a run has started, and itself: their command lines, by id."""
+    """Return {id: command line} of the processes in the session of a run."""
     processes = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -148,25 +149,25 @@ def session(running):
                 stat = (folder / "stat").read_text().rpartition(")")[2].split()
                 command = (folder / "cmdline").read_bytes().decode()
             except OSError:
-                continue  # it has just ended
+                continue  # the process has just ended
             if stat[0] not in "ZX" and int(stat[3]) == running.pid:
                 processes[int(folder.name)] = command.replace("\0", " ")
     return processes
 
 
 def jobs(running, what):
-    """The processes of a run that work on something."""
+    """Return the ids of a run's processes that execute a kind of job."""
     program = f"python -m privcurve.workflow.job {what} "
     return [pid for pid, command in session(running).items() if command.startswith(program)]
 
 
 def go_on(pid):
-    """Let a process that stands still go on."""
+    """Let a stopped process continue."""
     os.kill(pid, signal.SIGCONT)
 
 
 def state(pid):
-    """The state of a process: T stands still, Z has ended."""
+    """Return the state of a process: T for stopped, Z for ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

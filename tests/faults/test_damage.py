@@ -1,4 +1,4 @@
-"""A store that is damaged, of other versions, or of another time; clocks that go backwards."""
+"""Stores that are damaged or of other versions, files with other times, clocks that go back."""
 
 import os
 import re
@@ -20,13 +20,13 @@ DAY = 86400
 
 
 def flip_a_digit(lines):
-    """One that would be believed: 0.54 may become 0.94."""
+    """Change a digit so that the line stays plausible: 0.54 may become 0.94."""
     damaged = re.sub(rb'("accuracy":0\.)(\d)', lambda m: m[1] + b"%d" % (9 - int(m[2])), lines[99])
     return b"".join([*lines[:99], damaged, *lines[100:]])
 
 
 def test_a_damaged_store(finished, undisturbed):
-    """What is damaged is trained again, and nothing else, when a run needs it.
+    """A run that needs damaged results trains these again, and no others.
 
     More kinds of damage: tests/unit/test_store.py.
     """
@@ -39,31 +39,31 @@ def test_a_damaged_store(finished, undisturbed):
     kept = finished.stored_ids()
     assert len(kept) == len(undisturbed.stored_ids()) - lost
 
-    # The declared files are there, and tell all that the tables need.
+    # Job files are intact, and the tables need nothing else.
     finished.check_at_rest()
-    # Without them, the store must tell it.
+    # Without job files, the store is read.
     for part in ("cells", "tables"):
         shutil.rmtree(finished.folder / "results" / part)
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run()
     finished.check_right(undisturbed, kept)
-    assert finished.counts() == (lost, len(kept), 0)
+    assert finished.run_counts() == (lost, len(kept), 0)
 
 
 def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
     kept = finished.stored_ids()
-    # Without its footer.
+    # The file lacks its footer.
     finished.job_file.write_bytes(finished.job_file.read_bytes()[:-200] + bytes(200))
     finished.run()
     finished.check_right(undisturbed, kept)
 
 
 def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
-    """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
+    """The header is intact, and a page is zero, as after a power failure."""
     kept = finished.stored_ids()
     path = finished.job_file
     content = path.read_bytes()
-    # Of the accuracies of the fresh trainings, which stand at the end.
+    # The page of the final models' accuracies, at the end of the file.
     metadata = pq.read_metadata(path)
     column = results.SCHEMA.get_field_index("accuracy")
     page = metadata.row_group(metadata.num_row_groups - 1).column(column)
@@ -84,24 +84,24 @@ def test_runs_of_another_version_are_kept_and_not_used(finished, undisturbed):
     other = {"PYTHONPATH": python_path(VERSIONS), "PRIVCURVE_TEST_VERSION": str(version + 1)}
     n_all = len(undisturbed.stored_ids())
 
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run(**other)
-    assert finished.counts() == (n_all, 0, 0)
-    assert set(undisturbed.stored()) < set(finished.stored())
-    assert len(finished.stored()) == 2 * n_all
+    assert finished.run_counts() == (n_all, 0, 0)
+    assert set(undisturbed.stored_lines()) < set(finished.stored_lines())
+    assert len(finished.stored_lines()) == 2 * n_all
     assert len(set(finished.stored_ids())) == 2 * n_all
     assert finished.outputs() != undisturbed.outputs()
 
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run()
-    # Files of the first version are there under their own names.
-    assert finished.counts() == (0, 0, 0)
+    # Files of the first version exist under their old names.
+    assert finished.run_counts() == (0, 0, 0)
     assert finished.outputs() == undisturbed.outputs()
-    assert len(finished.stored()) == 2 * n_all
+    assert len(finished.stored_lines()) == 2 * n_all
 
 
 def shift(folder, seconds):
-    """Return the files of a folder other times."""
+    """Change the time stamps of all files in a folder."""
     for path in folder.rglob("*"):
         if path.is_file():
             now = path.stat()
@@ -116,7 +116,7 @@ def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
 
 
 def test_a_clock_that_went_backwards_loses_no_run(project, undisturbed):
-    """Data of tomorrow: Snakemake refuses what was made from them today, and says why."""
+    """The data are from tomorrow: Snakemake refuses older results, and says why."""
     shift(project.folder / "results/data", DAY)
     output = project.run(ok=False)
     assert "has older modification time" in output
@@ -124,7 +124,7 @@ def test_a_clock_that_went_backwards_loses_no_run(project, undisturbed):
     kept = project.stored_ids()
     assert len(kept) >= N_TRAINED
 
-    # The way out of docs/faults.md.
+    # The remedy of docs/faults.md.
     for path in (project.folder / "results").rglob("*"):
         if path.is_file() and path.stat().st_mtime > time.time():
             path.touch()

@@ -1,4 +1,4 @@
-"""A disk that is full or read-only: one message that names it, nothing lost, right when mended."""
+"""Full and read-only disks: one message that names them, no loss, and a correct run afterwards."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def mount(*arguments):
 
 @contextmanager
 def mounted(folder, *arguments):
-    """Mount something on a folder; skip the test where that is not allowed."""
+    """Mount a file system on a folder; skip the test if that is not allowed."""
     folder.mkdir(parents=True, exist_ok=True)
     if mount(*arguments, folder).returncode:
         pytest.skip("needs the right to mount")
@@ -37,7 +37,7 @@ def make_space(folder):
 
 
 def errors(output):
-    """What the steps have said of their errors, in the logs that Snakemake shows."""
+    """Return the error lines of the steps, in the logs that Snakemake shows."""
     return [line for line in output.splitlines() if line.startswith("error: ")]
 
 
@@ -46,7 +46,7 @@ def test_no_space_for_a_table(project, undisturbed):
     with small_disk(tables, kibibytes=4):
         said = errors(project.run(ok=False))
         assert said
-        # Each table is a job of its own: it's there in all its forms, or says what it lacks.
+        # Each table is made by one job: it has all its files, or the message names it.
         for error in said:
             name = re.match(r"error: results/tables/tiny/(\w+)", error)[1]
             assert "can't be written: the disk is full" in error
@@ -63,7 +63,7 @@ def test_no_space_for_a_table(project, undisturbed):
 
 
 def test_no_space_for_anything(prepared, undisturbed, project):
-    """Snakemake has no space either: for its own files, and for its logs of the jobs."""
+    """Snakemake has no space for its own files and logs either."""
     used = int(subprocess.check_output(["du", "-sk", project.folder]).split()[0])
     content = project.folder.rename(project.folder.with_name("content"))
     # Room for a part of the store.
@@ -81,7 +81,7 @@ def test_no_space_for_anything(prepared, undisturbed, project):
 
 
 def test_a_file_that_may_not_grow(project, undisturbed):
-    """The store has no space left: this way needs no right to mount."""
+    """The store has no space left; this test needs no right to mount."""
     limit = 64 * 1024
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
@@ -92,7 +92,7 @@ def test_a_file_that_may_not_grow(project, undisturbed):
     assert "results/store/toy-line/lazybb can't be written: File too large" in said
     kept = project.stored_ids()
     assert 0 < len(kept) < N_TRAINED
-    assert len(project.stored()) == len(kept), "a line is torn"
+    assert len(project.stored_lines()) == len(kept), "a line is torn"
 
     project.run()
     project.check_right(undisturbed, kept)
@@ -100,7 +100,7 @@ def test_a_file_that_may_not_grow(project, undisturbed):
 
 @contextmanager
 def read_only(folder):
-    """Take away the right to write in a folder: of root, too, where mounting is allowed."""
+    """Remove the right to write in a folder, also from root where mounting is allowed."""
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() == 0:
         with mounted(folder, "--bind", folder):

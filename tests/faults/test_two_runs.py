@@ -1,14 +1,14 @@
 """Two Snakemake processes on the same folder."""
 
 import pytest
-from checkout import PATIENCE
+from checkout import TIMEOUT_FACTOR
 from disturbed import N_TRAINED, go_on, jobs
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def after(runs):
-    """The moment when a training job has stored some runs and half of the next one's line."""
+    """Return the moment at which a job has stored `n` runs and half of the next line."""
     return {"job": "train", "cells": runs, "part": 0.5}
 
 
@@ -21,12 +21,12 @@ def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     assert "Traceback" not in output
     assert jobs(first, "train") == [job]
     go_on(job)
-    assert first.wait(timeout=120 * PATIENCE) == 0, project.printed(first)
+    assert first.wait(timeout=120 * TIMEOUT_FACTOR) == 0, project.printed(first)
     project.check_right(undisturbed, kept)
 
 
 def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed):
-    """Both are in the middle of the same job, and end it and the rest side by side."""
+    """Both runs are in the middle of the same job, and both finish."""
     stored = (20, 200)
     assert sum(stored) < N_TRAINED
     first, job = project.start_and_stand_still(after(stored[0]), "--nolock", "tiny")
@@ -34,8 +34,8 @@ def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturb
     second, twin = project.start_and_stand_still(after(stored[1]), "--nolock", "tiny")
     go_on(job)
     go_on(twin)
-    # One may delete what it is about to make while the other reads it; then it fails, and says so.
-    ends = [first.wait(timeout=120 * PATIENCE), second.wait(timeout=120 * PATIENCE)]
+    # One run may delete a file that the other reads; then the other fails with a message.
+    ends = [first.wait(timeout=120 * TIMEOUT_FACTOR), second.wait(timeout=120 * TIMEOUT_FACTOR)]
     assert set(ends) <= {0, 1}
     project.run()
     project.check_right(undisturbed, kept, most=2)

@@ -1,4 +1,4 @@
-"""What is mutated: descriptions of each kind of file with a small table each, all of them right."""
+"""Valid cases to mutate: a description and a small table of each kind of file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ DESCRIPTIONS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("
 
 @dataclass
 class Case:
-    """A description, and its files."""
+    """A description and its files."""
 
     title: str
     tables: dict[str, Table]
     content: dict[str, Any]
-    # What is written in place of them.
+    # The file's text or bytes, if they replace the content above.
     text: str | None = None
     raw: dict[str, bytes] = field(default_factory=dict)
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     encoding: str = "utf-8"
 
     def copy(self):
-        """Return one that can be changed."""
+        """Return a deep copy."""
         return copy.deepcopy(self)
 
     @property
     def yaml(self):
-        """The description as its file has it."""
+        """Return the text of the description file."""
         return self.text if self.text is not None else dumped(self.content)
 
     def write(self, folder):
@@ -49,19 +49,19 @@ class Case:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes no aliases."""
+    """A YAML dumper without aliases."""
 
     def ignore_aliases(self, data):
         return True
 
 
 def dumped(content):
-    """Write YAML as people do: one key a line, in their order."""
+    """Return YAML as people write it: one key per line, in the given order."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 def _records(n, **columns):
-    """Return rows of columns, each of whose values come again and again."""
+    """Return rows whose columns repeat a few values."""
     return [[values[k % len(values)] for values in columns.values()] for k in range(n)]
 
 
@@ -100,7 +100,7 @@ COMMAS = _delimited(
     above="# made by hand\nx;y;day;town;grade\n",
     encoding="latin-1",
 )
-# The same records as some of the training file.
+# The test file has some records of the training file.
 TESTED = replace(COMMAS, names=list(COMMAS.names), rows=COMMAS.rows[3:7], types={})
 
 BLANKS = _delimited(

@@ -1,4 +1,4 @@
-"""Mutations by number: the same number is the same mutation, on every machine."""
+"""Mutations by number: a number gives the same mutation on every machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from table_mutators import OF_TABLE
 from valid_mutators import OF_CASE
 from yaml_mutators import OF_CONTENT, OF_TEXT
 
-# What is mutated, and how often of nine times; of two, the one that stands first here is first.
+# {kind: weight}; of two mutations, the kind that is listed first is applied first.
 KINDS = {"case": 2, "table": 3, "content": 3, "text": 1}
 
 
 @dataclass
 class Mutation:
-    """A mutated case: what was done in words, and what a message may call the culprit."""
+    """A mutated case: a description of the change, and names that a message may use for it."""
 
     number: int
     case: Case
@@ -28,7 +28,7 @@ class Mutation:
 
 
 def mutation(number):
-    """Return a mutation of a description or of its table; one of five is two."""
+    """Return the mutation with this number: one change, or two in one of five."""
     rng = Random(f"dataset {number}")
     while True:
         case = rng.choice(CASES).copy()
@@ -42,10 +42,10 @@ def mutation(number):
 
 
 def _elsewhere(names, case):
-    """Return where else a culprit shows: a file read in another way does so line by line."""
+    """Return other names for the fault: a wrong parser shows in each line of the file."""
     if "parser" in names:
         return list(case.tables)
-    # Who says which records are taken says what stands beside it, too.
+    # A wrong selection of records also shows in their number.
     selects = {"records", "label", "sick"} & {name.strip("'") for name in names}
     return ["n_test", "n_rows"] if selects else []
 

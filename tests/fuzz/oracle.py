@@ -1,4 +1,4 @@
-"""What must come of a mutation: one message that names the culprit, or the codes of its cells."""
+"""The expected result of a mutation: one message that names the fault, or codes of cells."""
 
 from collections import Counter
 
@@ -9,15 +9,15 @@ from cases import BY_TITLE
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
-# Said beside the message itself: where to look for more.
+# A hint at the end of messages.
 HINT = "privcurve check "
-# What says which cells are read, and how a file is written.
+# Keys that decide which cells are read, and attributes that decide how a file is written.
 READING = ("parser", "files", "records", "based_on")
 WRITING = ("kind", "names", "separator", "header", "above", "encoding", "line_end", "sheet")
 
 
 def coded():
-    """Return what the program makes of descriptions/mine.yaml, or its message."""
+    """Return the dataset of descriptions/mine.yaml, or the message of its error."""
     try:
         return datasets.load("mine"), ""
     except DatasetError as error:
@@ -25,14 +25,14 @@ def coded():
 
 
 def faults_of(case, names=()):
-    """Say what is wrong with what the program made of a case: nothing, mostly.
+    """Return the faults in the program's result for a case; usually none.
 
     Parameters
     ----------
     case : Case
-        As it was written.
+        The mutated case, as it was written.
     names : sequence of str
-        What a message may call the culprit.
+        Names that a message may use for the fault.
     """
     dataset, message = coded()
     if dataset is None:
@@ -45,7 +45,7 @@ def faults_of(case, names=()):
 
 
 def codes_of(case, domain):
-    """Return the code of each cell, each alone; None where the file is read in another way."""
+    """Return the expected code of each cell; None if the file is read in another way."""
     path, table = next(iter(case.tables.items()))
     other = BY_TITLE[case.title]
     same = all(case.content.get(key) == other.content.get(key) for key in READING)
@@ -66,7 +66,7 @@ def codes_of(case, domain):
 
 
 def cells_of(row):
-    """Return the cells of a record of LIBSVM, 0 where none is written; of idx as they are."""
+    """Return the cells of a record: LIBSVM with its zeros, idx as it is."""
     if not isinstance(row[0], str):
         return row
     cells = ["0", "0", "0"]
@@ -77,7 +77,7 @@ def cells_of(row):
 
 
 def faults_of_message(message, names):
-    """Say what is wrong with a message: it must name the culprit, and say each thing once."""
+    """Return the faults in a message: it must name the mutated part, and say each thing once."""
     faults = []
     lines = [line for line in message.splitlines() if not line.startswith(HINT)]
     if not any(line.strip() for line in lines):

@@ -1,4 +1,4 @@
-"""A small table, and how it is written as a file of each kind."""
+"""A small table, and its bytes as a file of each kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from raw_files import workbook
 
 @dataclass
 class Table:
-    """Rows of cells below names, and how they are written."""
+    """Rows of cells, the names of their columns, and the layout of the file."""
 
     kind: str
     names: list[str]

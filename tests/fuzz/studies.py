@@ -1,4 +1,4 @@
-"""Studies that are mutated, and what must come of them: a plan, or one message."""
+"""Mutated studies, and their expected result: a plan, or one message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.workflow import reading
 
 ROOT = Path(__file__).parents[2]
-MANY = 2000  # Splits that are more than anyone asks for, and are not written out.
+MANY = 2000  # more splits than a study may have
 DATASETS = ("toy-line", "wdbc", "adult", "mnist", "adult-balanced")
 STUDIES = yaml.safe_load(Path(__file__).with_name("studies.yaml").read_text("utf-8"))
 
@@ -37,7 +37,7 @@ class StudyMutation:
 
 
 def study_mutation(number):
-    """Return a mutation of a study by its number; one of five is two."""
+    """Return the mutation of a study with this number: one change, or two in one of five."""
     rng = Random(f"study {number}")
     while True:
         title = rng.choice(list(STUDIES))
@@ -56,7 +56,7 @@ def study_mutation(number):
 
 
 def values(rng, content):
-    """Say something else that is allowed, mostly."""
+    """Set a key to another value, which is usually valid."""
     top = [
         ("epsilons", rng.choice([[0.1], [0.1, 0.2, 0.3], [1, 1.0], [float("inf"), 1], [1e-9]])),
         ("train_shares", rng.choice([[1], [0.5], [0.1, 0.5, 1.0], [0.1, 0.10]])),
@@ -94,12 +94,12 @@ def values(rng, content):
         content[key] = value
     leaves = json.dumps(value).replace('"', " ").replace("{", " ").replace("}", " ").split()
     names = [key, key.removesuffix("s"), str(value), *(leaf.strip("[]:,") for leaf in leaves)]
-    # What has one setting less has the title of another.
+    # A method with fewer settings may get the title of another one.
     return f"{key} is {value}", [*names, "select", "title"]
 
 
 def message_of(folder):
-    """Return why the program refuses the study in a folder; nothing if it plans its jobs."""
+    """Return the message that refuses the study in a folder, or "" if its jobs can be planned."""
     configuration = {"studies": ["mine"], "studies_folder": str(folder), "audit": False, "seed": 1}
     plan = reading.read({**configuration, "seconds_per_job": 30}, ROOT)
     if "mine" in plan.broken:
@@ -113,6 +113,6 @@ def message_of(folder):
 
 
 def faults_of_study(folder, names):
-    """Say what is wrong with what the program says of a study: nothing, mostly."""
+    """Return the faults in the program's message about a study; usually none."""
     message = message_of(folder)
     return faults_of_message(message, names) if message else []

@@ -1,4 +1,4 @@
-"""Mutations of a raw file: of its cells, its rows, its names, and its bytes."""
+"""Mutations of a raw file: cells, rows, names and bytes."""
 
 import unicodedata
 from datetime import date, datetime
@@ -36,7 +36,7 @@ def _table(rng, case):
 
 
 def cell(rng, case):
-    """Put an odd value into a cell."""
+    """Put an unusual value into a cell."""
     path, table = _table(rng, case)
     if not table.rows:
         return None
@@ -62,7 +62,7 @@ def cell(rng, case):
 
 
 def _fitting(table, j, new):
-    """Return a value that stands in the column as it is, or make all of it of the same type."""
+    """Return a value of the column, or convert the column to one type."""
     column = [row[j] for row in table.rows]
     kinds = {type(value) for value in column if value is not None}
     number = {int, float}
@@ -74,7 +74,7 @@ def _fitting(table, j, new):
 
 
 def column_type(rng, case):
-    """Write all of a column as another type."""
+    """Convert a column to another type."""
     path, table = _table(rng, case)
     j = rng.randrange(len(table.names))
     makes = [str, lambda v: float(v), lambda v: int(float(v)), bool]
@@ -98,7 +98,7 @@ def column_type(rng, case):
 
 
 def rows(rng, case):
-    """Leave out, repeat, or reorder records."""
+    """Delete, repeat or reorder records."""
     path, table = _table(rng, case)
     if not table.rows:
         return None
@@ -120,7 +120,7 @@ def rows(rng, case):
 
 
 def fields(rng, case):
-    """Leave out, add, repeat or reorder columns, or only their names."""
+    """Delete, add, repeat or reorder columns, or only their names."""
     path, table = _table(rng, case)
     j = rng.randrange(len(table.names))
     k = rng.randrange(len(table.names))
@@ -152,7 +152,7 @@ def fields(rng, case):
 
 
 def layout(rng, case):
-    """Write the file in another encoding, with other separators, lines or remarks."""
+    """Write the file with another encoding, separator, line end or remark."""
     path, table = _table(rng, case)
     encodings = ["latin-1", "utf-16", "utf-8-sig", "cp1252"]
     how = rng.choice([*encodings, "crlf", "cr", "separator", "above", "packed"])
@@ -170,7 +170,7 @@ def layout(rng, case):
     return f"{path} is written otherwise: {how}", names
 
 
-# What is written at some place of a text; a byte is written over another.
+# Bytes that replace or extend a place of the file.
 DAMAGE = {
     "byte": [bytes([byte]) for byte in (0, 10, 34, 44, 65, 128, 195, 255)],
     "quote": [b'"'],
@@ -222,7 +222,7 @@ def description_file(rng, case):
 
 
 def other_file(rng, case):
-    """Say something of a file that may be wrong: its checksum, its size, its place."""
+    """Set a property of a file that may be wrong: checksum, size, place."""
     files = case.content.get("files")
     if not files:
         return None

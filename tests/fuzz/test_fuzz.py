@@ -1,7 +1,7 @@
-"""Mutations of descriptions, tables and studies: one message that names the culprit, or, of tables,
-the code that each cell has by itself.
+"""Mutated descriptions, tables and studies give one message that names the fault, or right codes.
 
-A failure names its number. To look at one:  python tests/fuzz/show.py dataset 123
+For a valid table, the code of each cell must be the code that the cell has by itself. A failure has
+a number; to look at it:  python tests/fuzz/show.py dataset 123
 """
 
 import shutil
@@ -16,16 +16,16 @@ from studies import dumped as written
 
 from privcurve.datasets.coding import coder
 
-# Of each part: mutations of a description or its table, and of a study.
+# Number of parts; mutations per part of descriptions and tables, and of studies.
 N_PARTS, N_DATASETS, N_STUDIES = 4, 190, 60
-# Mutations of the default tests: those after the others.
+# The default tests use the mutations after these.
 FEW = range(N_PARTS * N_DATASETS, N_PARTS * N_DATASETS + 45)
 FEW_STUDIES = range(N_PARTS * N_STUDIES, N_PARTS * N_STUDIES + 15)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Work in an empty folder, where no file of another machine is."""
+    """Change to an empty folder, without files of this machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
     return tmp_path
@@ -60,7 +60,7 @@ def test_a_thousand_mutations(part, folder):
 
 
 def of_datasets(folder, numbers):
-    """Yield what is wrong with what comes of some mutations of descriptions and tables."""
+    """Yield the faults in the results of mutated descriptions and tables."""
     for number in numbers:
         one = mutation(number)
         _remove_datasets(folder)
@@ -69,8 +69,8 @@ def of_datasets(folder, numbers):
 
 
 def of_studies(folder, numbers):
-    """Return the same of some mutations of studies."""
-    # Studies know the datasets of the project alone: no description of before may be there.
+    """Yield the faults in the results of mutated studies."""
+    # Studies may use only shipped datasets, so delete earlier descriptions.
     _remove_datasets(folder)
     for number in numbers:
         one = study_mutation(number)
@@ -83,7 +83,7 @@ def _remove_datasets(folder):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-# The oracle itself -----------------------------------------------------------------------------
+# Tests of the oracle ------ --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Changes that stay within what is allowed: other columns, other values, other ways to say them."""
+"""Mutations that keep a case valid: other columns, values and notations."""
 
 import copy
 from datetime import date, timedelta
@@ -17,12 +17,12 @@ TIMES = ["", "T00:00", " 23:59:59", "T23:30:00-05:00", "T00:30:00+01:00", "T12:0
 
 
 def _described(case, table):
-    """Return the columns of the description whose names the table has as they are."""
+    """Return the columns of the description whose names the table has unchanged."""
     return [one for one in case.content.get("columns", []) if one.get("name") in table.names]
 
 
 def numbers(rng, case):
-    """Return a column of numbers other bounds and bins, and values on edges and beside them."""
+    """Set other bounds and bins of a numeric column, with values on edges and near them."""
     path, table = rng.choice(list(case.tables.items()))
     columns = [one for one in _described(case, table) if one.get("kind") == "numeric"]
     if table.kind not in ("delimited", "parquet") or not columns:
@@ -40,7 +40,7 @@ def numbers(rng, case):
     j = table.names.index(column["name"])
     comma = case.content.get("decimal") == ","
     for row in table.rows:
-        # On an edge where that has few digits, and anywhere else.
+        # On an edge, if it has few digits; else anywhere.
         edge = low + width * rng.randrange(-1, bins + 2) / bins
         value = edge if rng.random() < 0.6 else edge + unit * rng.randrange(-9, 9) / 7
         text = str(value) if len(str(value)) < 12 else f"{value:.9g}"
@@ -53,7 +53,7 @@ def numbers(rng, case):
 
 
 def values(rng, case):
-    """Fill columns of dates, texts and codes with other values, written in several ways."""
+    """Fill columns of dates, texts and codes with other values in several notations."""
     path, table = rng.choice(list(case.tables.items()))
     columns = [one for one in _described(case, table) if one.get("kind") != "numeric"]
     if table.kind != "delimited" or not columns:
@@ -74,7 +74,7 @@ def values(rng, case):
 
 
 def words(rng, case):
-    """Say something else that is allowed."""
+    """Set another valid key of the description."""
     content = case.content
     columns = content.get("columns", [])
     options = [
@@ -107,7 +107,7 @@ def words(rng, case):
 
 
 def column_kind(rng, case):
-    """Describe a column of one kind as another."""
+    """Describe a column as another kind."""
     columns = [one for one in case.content.get("columns", []) if isinstance(one, dict)]
     if not columns:
         return None

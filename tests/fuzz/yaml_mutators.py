@@ -1,6 +1,7 @@
-"""Mutations of any YAML file: of its content, and of how it is spelt.
+"""Mutations of any YAML file: its content and its spelling.
 
-Each returns what it did in words, and what a message may call the culprit; None if it did nothing.
+Each function returns a description of the change and the names that a message may use for it, or
+None if nothing changed.
 """
 
 import copy
@@ -22,13 +23,13 @@ SPELLINGS = [
     *("*a", "@x", "`x`", "[1, 2", "{a: 1", "- x", "a: b", "? x", "|", ">", "# gone", "%x", "'open"),
     *("5 # said", "=", "<<"),
 ]
-# What YAML can't read: it says where it stopped, which may be lines later.
+# Messages of YAML about invalid text: they name the place where the parser stopped.
 BROKEN = ("[1, 2", "{a: 1", "'open", "? x", "|", ">", "a: b", "- x", "*a", "%x", "@x", "`x`")
 CONTAINERS = ("columns", "files", "train", "test")
 
 
 def places(content, path=()):
-    """Return the paths of all that stands in a content, from outside to inside."""
+    """Return the paths of all values in a content, outer ones first."""
     entries = []
     if isinstance(content, dict):
         entries = list(content)
@@ -41,35 +42,35 @@ def places(content, path=()):
 
 
 def at(content, path):
-    """Return what stands at a place."""
+    """Return the value at a path."""
     for step in path:
         content = content[step]
     return content
 
 
 def called(content, path):
-    """Return what a message may call a place: its keys, but for containers, and a column's name."""
+    """Return the names that a message may use for a path: its keys, and the column's name."""
     names = [str(step) for step in path if isinstance(step, str) and step not in CONTAINERS]
     for end in range(len(path)):
         one = at(content, path[:end])
         if isinstance(one, dict) and "name" in one:
             names.append(str(one["name"]).partition("{")[0])
-    # Of a list, a message may name one.
+    # A message may name one entry of a list in the singular.
     names += [name.removesuffix("s") for name in names if len(name) > 4]
     return names or [str(step) for step in path]
 
 
 def written(value):
-    """Return how a message may write a value."""
+    """Return the texts that a message may show for a value."""
     if isinstance(value, (dict, list)):
         entries = [*value, *value.values()] if isinstance(value, dict) else value
         return [text for entry in entries for text in written(entry)]
-    # Of what has hundreds of letters, it shows the first.
+    # A message shows the first letters of a long text.
     return [text[:20] for text in (str(value), repr(value)) if len(text) > 1]
 
 
 def misspell_key(rng, content):
-    """Change the letters of a key."""
+    """Misspell a key."""
     paths = [path for path in places(content) if isinstance(path[-1], str)]
     path = rng.choice(paths)
     parent, key = at(content, path[:-1]), path[-1]
@@ -92,7 +93,7 @@ def _rename(parent, key, other):
 
 
 def drop(rng, content):
-    """Take out a key or an entry."""
+    """Delete a key or an entry."""
     path = rng.choice(places(content))
     gone = at(content, path)
     names = [*called(content, path), *written(gone)]
@@ -103,7 +104,7 @@ def drop(rng, content):
 
 
 def retype(rng, content):
-    """Put an odd value in place of one, or write it as another type."""
+    """Replace a value by an unusual one, or by another type."""
     path = rng.choice(places(content))
     old = at(content, path)
     others = [rng.choice(ODD_VALUES), rng.choice(ODD_VALUES), [old], str(old), {"a": old}]
@@ -125,7 +126,7 @@ def _number(value):
 
 
 def nudge(rng, content):
-    """Change a number a little: what is allowed stays allowed, mostly."""
+    """Change a number a little; valid numbers usually stay valid."""
     paths = [p for p in places(content) if type(at(content, p)) in (int, float)]
     if not paths:
         return None
@@ -138,7 +139,7 @@ def nudge(rng, content):
 
 
 def repeat(rng, content):
-    """Let an entry of a list stand twice."""
+    """Repeat an entry of a list."""
     paths = [p for p in places(content) if isinstance(at(content, p[:-1]), list)]
     if not paths:
         return None
@@ -157,7 +158,7 @@ def repeat(rng, content):
 
 
 def swap(rng, content):
-    """Put entries of a list, or keys of a mapping, in another order."""
+    """Reorder the entries of a list or the keys of a mapping."""
     paths = [p for p in [(), *places(content)] if isinstance(at(content, p), (list, dict))]
     path = rng.choice(paths)
     one = at(content, path)
@@ -174,7 +175,7 @@ def swap(rng, content):
 
 
 def move(rng, content):
-    """Put a key at another place, where it may not belong."""
+    """Move a key to another place, where it may be invalid."""
     mappings = [p for p in [(), *places(content)] if isinstance(at(content, p), dict)]
     path = rng.choice([p for p in places(content) if isinstance(p[-1], str)])
     target = rng.choice(mappings)
@@ -196,7 +197,7 @@ _LINE = re.compile(r"^(?P<head>\s*(?:- )*(?:[^\s:'\"][^:'\"]*:(?= |$))?)(?P<valu
 
 
 def respell(rng, text):
-    """Write a value, or a key, in another way."""
+    """Write a value or a key in another notation."""
     lines = text.splitlines()
     number = rng.randrange(len(lines) or 1)
     match = _LINE.match(lines[number])
@@ -217,7 +218,7 @@ def respell(rng, text):
 
 
 def above(lines, number):
-    """Return the keys above a line, and the name of its column: a value has no name of its own."""
+    """Return the keys above a line, and the name of its column."""
     before = lines[: number + 1]
     keys = [line.strip(" -").partition(":")[0].strip("'") for line in before[-7:]]
     names = [line.partition("name: ")[2] for line in before if "- name: " in line]
@@ -225,7 +226,7 @@ def above(lines, number):
 
 
 def near(number):
-    """Return what a message calls a line that YAML can't read: at times a line later."""
+    """Return the names of a line that YAML cannot read; YAML may name a later line."""
     return [f"line {number + k}" for k in (1, 2, 3)]
 
 
@@ -235,7 +236,7 @@ def _bare(spelling):
 
 
 def line_twice(rng, text):
-    """Let a line stand twice."""
+    """Repeat a line."""
     lines = text.splitlines()
     number = rng.randrange(len(lines) or 1)
     lines.insert(number + 1, lines[number])

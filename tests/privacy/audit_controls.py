@@ -1,7 +1,7 @@
 """Controls: broken mechanisms that the auditor must flag, and sound ones that it must not.
 
-Each broken one is a mistake that a paper or an implementation has made. They are written with
-NumPy alone, apart from what they imitate. All claim ε = 1.
+Each broken mechanism is a mistake that a paper or an implementation has made. The controls use only
+NumPy, apart from the code that they imitate. All claim ε = 1.
 """
 
 from functools import partial
@@ -27,12 +27,12 @@ from privcurve.privacy.sensitivity.counts import histogram_l1
 
 EPSILON = 1.0
 N_TRAININGS = 30_000
-N_ENUMERATED = 5_000  # of learners that are enumerated too
-N_FITS = 100  # of a learner whose single fit takes milliseconds
+N_ENUMERATED = 5_000  # for learners that are enumerated too
+N_FITS = 100  # for a learner with fits of milliseconds
 
 
 class Control(NamedTuple):
-    """A mechanism whose privacy is known; some have transcripts that can be enumerated."""
+    """A mechanism with known privacy; some have transcripts that can be enumerated."""
 
     name: str
     pair: Pair
@@ -41,28 +41,28 @@ class Control(NamedTuple):
     n_trainings: int = N_TRAININGS
 
 
-# Boosting of the two labels: on equal records every 1-rule is one of them -------------
+# Boosting of the two labels: on equal records every 1-rule is one of them ------ ------
 
 
 def boosted_labels(side, rates, weigh):
-    """The transcript probabilities of boosting the constants −1 and +1, whatever the codes.
+    """Return the transcript probabilities of boosting the constants −1 and +1, for any codes.
 
-    `rates` has η of each round, which multiplies the weighted error; `weigh` makes weights of
-    margins, which are normalised here.
+    `rates` has η of each round, which multiplies the weighted error; ``weigh(margins)`` returns
+    weights, which are normalised here.
     """
     signs = np.repeat(side.labels, side.counts).astype(np.float64)
 
     def choose(picks):
         weights = weigh(signs * sum(2 * pick - 1 for pick in picks))
         negative = float(weights[signs < 0].sum() / weights.sum())
-        # Error of "always −1", then of "always +1".
+        # Errors of "always −1" and of "always +1".
         return exponential_probabilities([negative - 1, -negative], rates[len(picks)])
 
     return enumerate_transcripts(choose, len(rates))
 
 
 def uncapped_weights(margins, density, learning_rate):
-    """Weights without the cap: dense enough ones are returned as they are.
+    """Return weights without the cap; weights of enough density are returned unchanged.
 
     docs/proofs.md, 'LazyBB: weights': a single record can have almost all of the weight.
     """
@@ -83,11 +83,11 @@ def boosted(name, n, n_rounds, rate, weigh=capped_weights):
     return Control(name, flipped_constant(n), sample, distribution)
 
 
-# Noise beside exact sums --------------------------------------------------------------
+# Noise on exact sums ------ -----------------------------------------------------------
 
 
 def sums(side, of_rows):
-    """The sums of some numbers of the records, by their code."""
+    """Return the sums of a number per record, by code."""
     totals = np.zeros(int(side.n_bins[0]))
     np.add.at(totals, side.codes[:, 0], side.counts * of_rows)
     return totals
@@ -102,7 +102,7 @@ def margins_of(side):
 
 
 def noisy_maximum(pair, side, n, rng):
-    """Report-noisy-max that also releases the noisy maximum: kα/2 instead of α.
+    """Report noisy max together with the noisy maximum: the cost is kα/2 instead of α.
 
     All k = 20 candidates score 1 on one side and 0 on the other.
     """
@@ -112,7 +112,7 @@ def noisy_maximum(pair, side, n, rng):
 
 def histogram(scale):
     def sample(pair, side, n, rng):
-        """Score noisy counts by how far they lie towards the right; equal ends tie exactly."""
+        """Score noisy counts by their distance to the right; equal ends tie exactly."""
         exact, left, right = map(counts, (side, pair.left, pair.right))
         noisy = exact + MECHANISMS[LAPLACE].draw(rng, (n, len(exact)), scale)
         between = np.clip(noisy, np.minimum(left, right), np.maximum(left, right))
@@ -122,15 +122,15 @@ def histogram(scale):
 
 
 def exact_leverage(pair, side, n, rng):
-    """A leverage coefficient is computed from exact data and released: ε = ∞.
+    """Release a leverage coefficient of exact data: ε = ∞.
 
-    Leaves get Laplace noise, which is sound; β = (a/m) Σ y·h is then an exact function of
-    the records and the released leaves.
+    The leaves get Laplace noise, which is sound; β = (a/m) Σ y·h is then an exact function of the
+    records and the released leaves.
     """
     margins, edge = margins_of(side), 0.01
     leaves = margins + MECHANISMS[LAPLACE].draw(rng, (n, len(margins)), 2.0 / EPSILON)
     beta = edge / side.n * (leaves @ margins)
-    # Whoever knows the other records compares β with what either side would give.
+    # An attacker who knows the other records compares β with the value of either side.
     expected = [edge / s.n * (leaves @ margins_of(s)) for s in (pair.left, pair.right)]
     return np.abs(beta - expected[0]) - np.abs(beta - expected[1])
 
@@ -145,9 +145,9 @@ BROKEN = (
     # Noise for a sensitivity of ζ² instead of ζ: η = ε/(2τζ²), with ζ = 1/n.
     boosted("rate divided by ζ twice", 4, 2, EPSILON * 4**2 / (2 * 2)),
     Control("noisy maximum released with its value", flipped_constant(6), noisy_maximum),
-    # Noise for added records when one is replaced: true ε is 2.
+    # Noise for an added record when one is replaced: the true ε is 2.
     Control("histogram noise for added records", MOVED, histogram(1 / EPSILON)),
-    # After some rounds one record is all the weight.
+    # After some rounds one record has all the weight.
     boosted("projection without the cap", 8, 8, EPSILON * 8 / (2 * 8), uncapped_weights),
     Control("leverage from exact data", LEAVES, exact_leverage),
 )
@@ -175,7 +175,7 @@ SOUND = (
 
 
 def run_sampled(controls, seed):
-    """Audit controls by sampling, as one run: a verdict's error is shared over all."""
+    """Audit controls by sampling, as one run: they share the error of a verdict."""
     return {
         c.name: search_sampled(
             *([c.pair], c.sample, c.n_trainings, EPSILON, 0.0),
@@ -186,7 +186,7 @@ def run_sampled(controls, seed):
 
 
 def run_exact(controls):
-    """Audit by enumeration those controls that have a known distribution."""
+    """Audit by enumeration the controls with a known distribution."""
     return {
         c.name: search_exact([c.pair], c.distribution, EPSILON, 0.0)
         for c in controls

@@ -1,4 +1,4 @@
-"""Too little noise, put in where noise is scaled: of each learner, a share of it that is told."""
+"""Functions that reduce the noise of each learner to a share, at the place where it is scaled."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from privcurve.privacy.curator import Curator
 
 
 def curator_with(patch, noise):
-    """All noise that a curator draws, whoever asks."""
+    """Reduce all noise that a curator draws."""
     charge, standard = Curator._charge, Curator._noise
 
     def charged(self, *given):
@@ -22,20 +22,20 @@ def curator_with(patch, noise):
 
 
 def calls_with(patch, noise):
-    """Divide the scale that a learner itself sets its scores in relation to."""
+    """Reduce the scale that a learner itself compares its scores with."""
     call = Curator.call
     patch.setattr(Curator, "call", lambda self, what: call(self, what).rescale(noise))
 
 
 def additive_with(patch, noise):
-    """Whole noise, where the door does not compare it with what sums carry."""
+    """Reduce the integer noise, and skip the curator's comparison with the sensitivity of sums."""
     scale = privgam.grid_scale
     patch.setattr(privgam, "grid_scale", lambda *given: max(1, int(noise * scale(*given))))
     patch.setattr(Curator, "price", lambda self, call, exact: call)
 
 
 def calibrated(owner, name, *rates):
-    """That of a calibration: its rates are divided."""
+    """Return a function that reduces the noise of a calibration: it divides the rates."""
 
     def less(patch, noise):
         calibrate = getattr(owner, name)
@@ -51,7 +51,7 @@ def calibrated(owner, name, *rates):
 
 
 def tuned_with(patch, noise):
-    """That of what a run releases: of the training and of the score."""
+    """Reduce the noise of the training and the score of each run."""
     budget_of = tuned.budget_of
 
     def more(*arguments):
@@ -63,7 +63,7 @@ def tuned_with(patch, noise):
 
 
 def trees_with(patch, noise):
-    """That of splits, and of labels or rules."""
+    """Reduce the noise of splits, and of labels or rules."""
     make = TreePlan.make
 
     def made(**setting):
@@ -104,7 +104,7 @@ BREAK = {
     "bdpe": curator_with,
     "dp_forest": curator_with,
     "noisy_majority": curator_with,
-    # The door compares the scale that a party says with its ledger.
+    # The curator compares the scale of a party with the ledger.
     "distributed_topdown": curator_with,
     "random_trees": curator_with,
     "privgam": additive_with,

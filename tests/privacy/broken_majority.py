@@ -1,4 +1,4 @@
-"""The noisy majority with another release, and records for it."""
+"""A noisy majority with another release, and records for it."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ X, Y = _RNG.integers(0, 4, (80, 3)), _RNG.integers(0, 2, 80)
 
 
 def make_release(answer):
-    """A release of what a function answers that is told the curator and the exact margin."""
+    """Return a `_release` whose margin is ``answer(curator, exact margin)``."""
 
     def release(self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0
@@ -19,6 +19,6 @@ def make_release(answer):
 
 
 def broken(release, **parameters):
-    """The noisy majority with another `_release`."""
+    """Return a noisy majority with this `_release`."""
     kind = type("Broken", (NoisyMajorityClassifier,), {"_release": release})
     return kind(n_bins=4, classes=(0, 1), **parameters)

@@ -1,4 +1,4 @@
-"""Loops that decide by other noise than what is announced."""
+"""Compiled loops that decide by other noise than the announced noise."""
 
 import pytest
 
@@ -10,10 +10,10 @@ THRESHOLD = "from the threshold a loop"
 
 
 def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True):
-    """A loop that decides by other noise, and shows the replay what is announced.
+    """Return test parameters for a loop that decides by other noise than it announces.
 
-    `change` gets the noise and returns what decides; `noise_of` finds the noise of a call. Returns
-    parameters of a test: the change, the case and what is said, for each case.
+    `change` gets the noise and returns the noise that decides; `noise_of` finds the noise among the
+    arguments of a call. Each parameter has the change, a case, and a part of the message.
     """
 
     def put_in(patch):

@@ -1,7 +1,7 @@
 """Attacks on floating-point noise: which of two exact numbers can have given an answer?
 
-They know how the samplers of ``privacy.draws`` work, the scale of the noise, and both numbers.
-`Floating` is a curator that they are for: it adds such noise to exact numbers.
+They know how the samplers of ``privacy.draws`` work, the scale of the noise, and both numbers. The
+curator `Floating` adds such noise to exact numbers.
 """
 
 import numpy as np
@@ -13,16 +13,16 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.grid import unit_of
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, MECHANISMS
 
-# Words near the inverse of a number: rounding may lead as far astray.
+# Distances of random words from the inverse of a number: rounding may lead this far.
 NEAR = np.arange(-100, 101)
-# An answer near 0 has finer digits than the Gaussian noise in it.
+# An answer near 0 has finer digits than its Gaussian noise.
 SMALL = 2.0**-5
-# The probability that an attack calls true noise broken.
+# Probability that an attack flags correct noise.
 ERROR = 1e-9
 
 
 class Floating(Curator):
-    """Adds floating-point noise to exact numbers."""
+    """A curator that adds floating-point noise to exact numbers."""
 
     def _numbers(self, call, exact):
         return exact + MECHANISMS[call.mechanism].draw(self._source, exact.shape, call.scale)
@@ -32,7 +32,7 @@ class Floating(Curator):
 
 
 def could_give(answers, exact, scale, mechanism):
-    """Whether floating-point noise on an exact number can have given each answer."""
+    """Return whether floating-point noise on an exact number can have given each answer."""
     attack = _laplace_could if mechanism == LAPLACE else _gaussian_could
     return attack(answers, np.broadcast_to(exact, answers.shape), scale)
 
@@ -58,7 +58,7 @@ def _gaussian_could(answers, exact, scale):
 
 
 def tells_apart(curator_of, call, one, other, n):
-    """Whether n answers to either exact number break the law of the noise of a call."""
+    """Return whether n answers to both exact numbers contradict the noise of a call."""
     sides = (one, other)
     answers = [
         answer_of(curator_of(seed), call, np.full(n, exact)) for seed, exact in enumerate(sides)
@@ -73,14 +73,14 @@ def tells_apart(curator_of, call, one, other, n):
 
 
 def answer_of(curator, call, exact):
-    """Answers to exact numbers, of a party whose counts are whole if a call has no entry."""
+    """Return answers to exact numbers; calls without an entry are a party's integer counts."""
     if call.entry is None:
         return curator._share(call, exact, 1, min(1.0, unit_of(call.scale)))
     return curator._numbers(call, exact)
 
 
 def count_one_alone(answers, one, other, call):
-    """How many answers floating-point noise on `one` can have given, but not on `other`."""
+    """Return how many answers floating-point noise can give for `one` but not for `other`."""
     if call.mechanism == GAUSSIAN:
         answers = answers[np.abs(answers) < SMALL * call.scale]
     could = (could_give(answers, exact, call.scale, call.mechanism) for exact in (one, other))
@@ -88,7 +88,7 @@ def count_one_alone(answers, one, other, call):
 
 
 def breaks_law(hits, others, n, mechanism, shift):
-    """Whether an event is too frequent on one side for noise that hides a shift, in its units."""
+    """Return whether an event is too frequent on one side, for noise that hides a shift."""
     least, most = clopper_pearson(hits, n, ERROR)[0], clopper_pearson(others, n, ERROR)[1]
     if mechanism == LAPLACE:
         return bool(least > np.exp(shift) * most)

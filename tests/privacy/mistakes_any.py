@@ -1,15 +1,8 @@
-"""Broken learners for tests of the contract: general mistakes, and mistakes of some learners.
+"""Mistakes in learners and in the curator, each with the contract's cases that must find it.
 
-A mistake replaces an attribute of the library by a few wrong lines. Three functions register it
-with the contract's cases that must fail, and the condition that it breaks (such as NOISE):
-
-- ``@mistake(owner, name, condition, *cases)`` on ``def wrong(own, *given)``: `own` is the correct
-  attribute, `given` are its arguments;
-- ``constant("a name", owner, name, value, condition, *cases)``: another value of an attribute;
-- ``@breaks(condition, *cases)`` on ``def wrong(patch)``: any use of pytest's `monkeypatch`.
-
-`MISTAKES` lists (patch, case, condition). ``gather()`` also imports the other modules
-``mistakes_*.py`` here and in papers. `test_mistakes_by_name.py` runs all of them.
+A mistake is a function ``mistake(monkeypatch)`` that breaks the library. It is registered with the
+condition of the contract that it breaks, such as NOISE, and with the cases that must fail. The
+other modules ``mistakes_*.py``, here and in papers, register theirs; `test_contract.py` runs all.
 """
 
 import math
@@ -36,34 +29,36 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import Noise, open_values
 
-RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
-RULE = Case("one_rule", {})
-TREE = Case("topdown", {"depth": 2})
-MAJORITY = Case("noisy_majority", {})
-ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
-COUNTS = Case("noisy_bayes", {})
+LAZYBB = Case("lazybb", {"n_rounds": 3, "density": 0.5})
+ONE_RULE = Case("one_rule", {})
+TOPDOWN = Case("topdown", {"depth": 2})
+NOISY_MAJORITY = Case("noisy_majority", {})
+NOISY_BAYES_ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
+NOISY_BAYES = Case("noisy_bayes", {})
 BRC = Case("brc", {"n_rounds": 3})
-BALL = Case("dp_logistic_regression", {})
-TWO = {"n_trees": 2, "depth": 2}
-VOTES = Case("dp_forest", TWO)
-SIGNS = Case("bdpe", {**TWO, "votes": "sign", "delta": 1e-2})
-BETA = Case("bdpe", {**TWO, "calibrate_alpha": "released"})
+DP_LOGISTIC_REGRESSION = Case("dp_logistic_regression", {})
+TWO_TREES = {"n_trees": 2, "depth": 2}
+DP_FOREST = Case("dp_forest", TWO_TREES)
+BDPE_SIGN_VOTES = Case("bdpe", {**TWO_TREES, "votes": "sign", "delta": 1e-2})
+BDPE_RELEASED_ALPHA = Case("bdpe", {**TWO_TREES, "calibrate_alpha": "released"})
 # Two ensembles of two trees each.
-GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
-BOOSTED = Case("dpboost", GRADIENT, sizes=(1, 2, 3, 40))
+DPBOOST_PARAMETERS = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+DPBOOST = Case("dpboost", DPBOOST_PARAMETERS, sizes=(1, 2, 3, 40))
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
-BAGGING = Case("dp_bagging", TEACHERS, sizes=(1, 30))
+DP_BAGGING = Case("dp_bagging", TEACHERS, sizes=(1, 30))
 PATE = Case(
     "pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
 )
-ADDITIVE = Case("privgam", {})
-ADDITIVE_DELTA = Case("privgam", {"delta": 1e-2})
-CLASSES = Case("privgam", {}, n_classes=3)
-CLASSES_DELTA = replace(ADDITIVE_DELTA, n_classes=3)
-RUNS = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
-LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
-SECURE = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "secure_sum"})
-FOREST = Case(
+PRIVGAM = Case("privgam", {})
+PRIVGAM_DELTA = Case("privgam", {"delta": 1e-2})
+PRIVGAM_3_CLASSES = Case("privgam", {}, n_classes=3)
+PRIVGAM_3_CLASSES_DELTA = replace(PRIVGAM_DELTA, n_classes=3)
+TUNED = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
+HOLDERS_LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
+HOLDERS_SECURE_SUM = Case(
+    "distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "secure_sum"}
+)
+RANDOM_TREES = Case(
     "random_trees",
     {"n_trees": 2, "batch": 1, "depth": 1, "delta": 1e-2, "n_holders": 3, "trust": "central"},
 )
@@ -71,8 +66,8 @@ FOREST = Case(
 MISTAKES = []
 
 
-def gather():
-    """Import all modules of mistakes, here and in papers; return `MISTAKES`."""
+def all_mistakes():
+    """Import all modules ``mistakes_*.py``; return their (mistake, case, condition)."""
     root = Path(__file__).parents[2]
     paths = (*root.glob("tests/privacy/mistakes_*.py"), *root.glob("papers/*/tests/mistakes_*.py"))
     for path in sorted(paths):
@@ -83,7 +78,10 @@ def gather():
 
 
 def breaks(point, *cases):
-    """Register a function that breaks the library with pytest's `monkeypatch`."""
+    """Register a function ``mistake(monkeypatch)`` that breaks the condition `point` in all cases.
+
+    ``@breaks(NOISE, NOISY_MAJORITY)`` above ``def half_the_noise(patch)``.
+    """
 
     def registered(mistake):
         MISTAKES.extend((mistake, case, point) for case in cases if case.learner in LEARNERS)
@@ -92,8 +90,17 @@ def breaks(point, *cases):
     return registered
 
 
-def mistake(owner, name, point=None, *cases):
-    """Register a function that replaces an attribute of a class or module."""
+def replacement_of(owner, name, point=None, *cases):
+    """Register a function that replaces ``owner.name``, a method or function of the library.
+
+    The function gets the original and its arguments::
+
+        @replacement_of(Curator, "_choose", NOISE, NOISY_BAYES)
+        def the_best_is_chosen(original, self, call, scores):
+            return int(np.argmax(scores))
+
+    Return a function that makes the replacement with pytest's `monkeypatch`.
+    """
 
     def registered(change):
         def put_in(patch):
@@ -106,8 +113,8 @@ def mistake(owner, name, point=None, *cases):
     return registered
 
 
-def constant(called, owner, name, value, point, *cases):
-    """Register another value of an attribute; `called` names the mistake."""
+def replace_constant(called, owner, name, value, point, *cases):
+    """Register another value of the constant ``owner.name``; `called` names the mistake."""
 
     def put_in(patch):
         patch.setattr(owner, name, value)
@@ -116,7 +123,7 @@ def constant(called, owner, name, value, point, *cases):
     return breaks(point, *cases)(put_in)
 
 
-@breaks(SENSITIVITY, VOTES, BAGGING, SIGNS)
+@breaks(SENSITIVITY, DP_FOREST, DP_BAGGING, BDPE_SIGN_VOTES)
 def noise_for_one_count(patch):
     """A learner with announced margins assumes that a record changes one margin by 1."""
     # Use the function without its cache, which would keep results across the patch.
@@ -125,96 +132,100 @@ def noise_for_one_count(patch):
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 
 
-@mistake(Curator, "noise", CHARGE, BOOSTED, Case("bdpe", TWO))
-def the_same_noise_in_each_tree(own, self, calls, shape):
+@replacement_of(Curator, "noise", CHARGE, DPBOOST, Case("bdpe", TWO_TREES))
+def the_same_noise_in_each_tree(original, self, calls, shape):
     """The noise of splits is drawn once and used for all trees."""
     if "kept" not in vars(self):
-        self.kept = open_values(own(self, calls, shape))
+        self.kept = open_values(original(self, calls, shape))
     return Noise(self.kept, self.sealed_for)
 
 
-# How the curator draws -------------------------------------------------------------------------
+# Draws of the curator ------ -------------------------------------------------------------------
 
 
-@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS, ONE_COLUMN, BRC, BOOSTED)
-def half_the_noise(own, self, call, exact):
-    return own(self, call.rescale(0.5), exact)
+@replacement_of(
+    Curator, "_numbers", NOISE, NOISY_MAJORITY, NOISY_BAYES, NOISY_BAYES_ONE_COLUMN, BRC, DPBOOST
+)
+def half_the_noise(original, self, call, exact):
+    return original(self, call.rescale(0.5), exact)
 
 
-@mistake(Curator, "_with_noise", NOISE, PATE, SIGNS)
-def half_the_noise_of_a_margin(own, self, call, margins):
-    return own(self, call.rescale(0.5), margins)
+@replacement_of(Curator, "_with_noise", NOISE, PATE, BDPE_SIGN_VOTES)
+def half_the_noise_of_a_margin(original, self, call, margins):
+    return original(self, call.rescale(0.5), margins)
 
 
-@mistake(Curator, "_whole_numbers", NOISE, CLASSES, RUNS)
-def half_the_whole_noise(own, self, call, exact):
-    return own(self, call.rescale(0.5), exact)
+@replacement_of(Curator, "_whole_numbers", NOISE, PRIVGAM_3_CLASSES, TUNED)
+def half_the_whole_noise(original, self, call, exact):
+    return original(self, call.rescale(0.5), exact)
 
 
-@mistake(Curator, "_share", NOISE, LOCAL, SECURE)
-def half_a_share(own, self, call, *given):
-    return own(self, call.rescale(0.5), *given)
+@replacement_of(Curator, "_share", NOISE, HOLDERS_LOCAL, HOLDERS_SECURE_SUM)
+def half_a_share(original, self, call, *given):
+    return original(self, call.rescale(0.5), *given)
 
 
-@mistake(Curator, "_numbers", NOISE, COUNTS, VOTES)
-def one_number_for_all(own, self, call, exact):
-    return exact + (own(self, call, exact) - exact).flat[0]
+@replacement_of(Curator, "_numbers", NOISE, NOISY_BAYES, DP_FOREST)
+def one_number_for_all(original, self, call, exact):
+    return exact + (original(self, call, exact) - exact).flat[0]
 
 
-@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS)
-def noise_of_single_precision(own, self, call, exact):
+@replacement_of(Curator, "_numbers", NOISE, NOISY_MAJORITY, NOISY_BAYES)
+def noise_of_single_precision(original, self, call, exact):
     drawn = self.coins.laplace(size=exact.shape)
     return exact + call.scale * drawn.astype(np.float32).astype(np.float64)
 
 
-@mistake(Curator, "_numbers", NOISE, BRC)
-def the_same_noise_again(own, self, call, exact):
-    drawn = (own(self, call, exact) - exact) / call.scale
+@replacement_of(Curator, "_numbers", NOISE, BRC)
+def the_same_noise_again(original, self, call, exact):
+    drawn = (original(self, call, exact) - exact) / call.scale
     return exact + call.scale * vars(self).setdefault("kept", drawn)
 
 
-@mistake(Curator, "_whole_numbers", NOISE, ADDITIVE_DELTA)
-def whole_noise_serves_again(own, self, call, exact):
-    drawn = (own(self, call, exact) - exact).flat[0] / call.scale
+@replacement_of(Curator, "_whole_numbers", NOISE, PRIVGAM_DELTA)
+def whole_noise_serves_again(original, self, call, exact):
+    drawn = (original(self, call, exact) - exact).flat[0] / call.scale
     first = vars(self).setdefault("kept", drawn)
     return exact + np.rint(np.full(exact.shape, first * call.scale)).astype(np.int64)
 
 
-@mistake(Curator, "_choose", NOISE, ONE_COLUMN)
-def the_best_is_chosen(own, self, call, scores):
+@replacement_of(Curator, "_choose", NOISE, NOISY_BAYES_ONE_COLUMN)
+def the_best_is_chosen(original, self, call, scores):
     return int(np.argmax(scores))
 
 
-@mistake(Curator, "number", SEALED, MAJORITY, BRC, BETA)
-def exact_number(own, self, call, exact):
+@replacement_of(Curator, "number", SEALED, NOISY_MAJORITY, BRC, BDPE_RELEASED_ALPHA)
+def exact_number(original, self, call, exact):
     return exact
 
 
-@mistake(Curator, "call", SENSITIVITY, BETA)
-def budgets_swapped(own, self, what):
+@replacement_of(Curator, "call", SENSITIVITY, BDPE_RELEASED_ALPHA)
+def budgets_swapped(original, self, what):
     """A choice gets the noise of a count, and a count the noise of a choice."""
     first, *_, last = self._announced.values()
-    return replace(own(self, what), scale=(last if own(self, what) == first else first).scale)
+    return replace(
+        original(self, what), scale=(last if original(self, what) == first else first).scale
+    )
 
 
-@mistake(Curator, "call", CHARGE, MAJORITY)
-def gaussian_noise_for_a_pure_epsilon(own, self, what):
-    return replace(own(self, what), mechanism="gaussian")
+@replacement_of(Curator, "call", CHARGE, NOISY_MAJORITY)
+def gaussian_noise_for_a_pure_epsilon(original, self, what):
+    return replace(original(self, what), mechanism="gaussian")
 
 
 # A small learner, written wrongly --------------------------------------------------------------
 
 
 def written(point, release, called):
-    """The noisy majority with another `_release`, which gets the exact margin."""
+    """Register a noisy majority whose result is ``release(exact margin, curator, records)``."""
 
-    def released(own, self, records, curator):
+    def released(original, self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0
         margin = (records.counts * records.labels).sum()
         self.margin_ = release(margin, curator, records)
 
     released.__name__ = called
-    return mistake(NoisyMajorityClassifier, "_release", point, MAJORITY)(released)
+    return replacement_of(NoisyMajorityClassifier, "_release", point, NOISY_MAJORITY)(released)
 
 
 def noisy(margin, curator):
@@ -228,27 +239,30 @@ def a_call_that_is_not_announced(margin, curator, records):
 
 RELEASES = {
     "no_call": (SEALED, lambda m, curator, records: m),
-    "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
+    "called_twice": (CHARGE, lambda m, curator, _: (noisy(m, curator) + noisy(m, curator)) / 2),
     "scaled_to_nothing": (
-        CHARGE, lambda m, door, _: door.number(door.call(MARGIN).rescale(0.0), m)
+        CHARGE, lambda m, curator, _: curator.number(curator.call(MARGIN).rescale(0.0), m)
     ),
     "scaled_down": (
-        SENSITIVITY, lambda m, door, _: door.number(door.call(MARGIN).rescale(0.5), m)
+        SENSITIVITY, lambda m, curator, _: curator.number(curator.call(MARGIN).rescale(0.5), m)
     ),
     "drawn_in_a_loop_of_its_own": (
-        CHARGE, lambda m, door, _: float(door.generator([door.call(MARGIN)]).laplace(scale=2.0))
+        CHARGE,
+        lambda m, curator, _: float(curator.generator([curator.call(MARGIN)]).laplace(scale=2.0)),
     ),
     "divides_by_zero": (CONTROL, lambda *_: 1 // 0),
     "a_call_that_is_not_announced": (CHARGE, a_call_that_is_not_announced),
 }  # fmt: skip
-WRITTEN = {name: written(point, release, name) for name, (point, release) in RELEASES.items()}
+MISTAKES_IN_NOISY_MAJORITY = {
+    name: written(point, release, name) for name, (point, release) in RELEASES.items()
+}
 
 
-# Its statement ---------------------------------------------------------------------------------
+# Wrong statements ------ -----------------------------------------------------------------------
 
 
 def times_ten(statement, *fields):
-    """A statement whose noise is a tenth of what it was, and other numbers ten times as large."""
+    """Return a statement with a tenth of the noise, and ten times the values of `fields`."""
     (entry,) = statement.ledger
     changes = {name: 10 * getattr(entry, name) for name in ("noise_rate", *fields)}
     return replace(statement, ledger=(replace(entry, **changes),))
@@ -266,72 +280,76 @@ STATEMENTS = {
 
 
 def stated(point, statement_of, called):
-    """The noisy majority with another statement."""
+    """Register a noisy majority that states ``statement_of(its true statement)``."""
 
-    def guarantee(own, self, n):
-        return statement_of(own(self, n))
+    def guarantee(original, self, n):
+        return statement_of(original(self, n))
 
     guarantee.__name__ = called
-    return mistake(NoisyMajorityClassifier, "_guarantee", point, MAJORITY)(guarantee)
+    return replacement_of(NoisyMajorityClassifier, "_guarantee", point, NOISY_MAJORITY)(guarantee)
 
 
-WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
+MISTAKES_IN_NOISY_MAJORITY |= {
+    name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()
+}
 
 
-@mistake(sums.Sum, "moves", SENSITIVITY, COUNTS)
-def noise_for_an_added_record(own, self, neighbours):
-    return own(self, ADD_REMOVE)
+@replacement_of(sums.Sum, "moves", SENSITIVITY, NOISY_BAYES)
+def noise_for_an_added_record(original, self, neighbours):
+    return original(self, ADD_REMOVE)
 
 
 # 1-rules and trees -----------------------------------------------------------------------------
 
 
-@mistake(one_rule.OneRules, "train", CHARGE, RULES)
-def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
+@replacement_of(one_rule.OneRules, "train", CHARGE, LAZYBB)
+def same_numbers_in_all_rounds(original, self, rows, plan, curator, begin=None):
     class Once:
         @staticmethod
         def noise(calls, shape):
             once = open_values(curator.noise(calls[:1], (1, *shape[1:])))
             return Noise(np.broadcast_to(once, shape).copy(), "lazybb")
 
-    return own(self, rows, plan, Once, begin)
+    return original(self, rows, plan, Once, begin)
 
 
 # PrivGAM ---------------------------------------------------------------------------------------
 
-constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, ADDITIVE, CLASSES)
+replace_constant(
+    "residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, PRIVGAM, PRIVGAM_3_CLASSES
+)
 
 
-@mistake(rule, "sums_sensitivity", SENSITIVITY, ADDITIVE_DELTA, CLASSES)
-def noise_for_an_added_residual(own, neighbours, *facts):
-    return own(ADD_REMOVE, *facts)
+@replacement_of(rule, "sums_sensitivity", SENSITIVITY, PRIVGAM_DELTA, PRIVGAM_3_CLASSES)
+def noise_for_an_added_residual(original, neighbours, *facts):
+    return original(ADD_REMOVE, *facts)
 
 
-@mistake(rule, "sums_sensitivity", SENSITIVITY, CLASSES, CLASSES_DELTA)
-def noise_of_two_classes(own, neighbours, pure, n_classes, n_columns):
-    return own(neighbours, pure, 2, n_columns)
+@replacement_of(rule, "sums_sensitivity", SENSITIVITY, PRIVGAM_3_CLASSES, PRIVGAM_3_CLASSES_DELTA)
+def noise_of_two_classes(original, neighbours, pure, n_classes, n_columns):
+    return original(neighbours, pure, 2, n_columns)
 
 
-@mistake(BinSums, "__init__", SENSITIVITY, CLASSES)
-def classes_clipped_in_another_norm(own, self, *given):
-    own(self, *given[:-1], 2)
+@replacement_of(BinSums, "__init__", SENSITIVITY, PRIVGAM_3_CLASSES)
+def classes_clipped_in_another_norm(original, self, *given):
+    original(self, *given[:-1], 2)
 
 
-@mistake(rule, "counts_sensitivity", SENSITIVITY, ADDITIVE, CLASSES_DELTA)
-def noise_of_one_column_for_all(own, neighbours, pure, n_columns):
-    return own(neighbours, pure, 1)
+@replacement_of(rule, "counts_sensitivity", SENSITIVITY, PRIVGAM, PRIVGAM_3_CLASSES_DELTA)
+def noise_of_one_column_for_all(original, neighbours, pure, n_columns):
+    return original(neighbours, pure, 1)
 
 
-@mistake(Network, "shares_of", CHARGE, ADDITIVE, ADDITIVE_DELTA)
-def releases_of_twice_the_budget(own, self, *facts):
-    return [tuple(2 * share for share in shares) for shares in own(self, *facts)]
+@replacement_of(Network, "shares_of", CHARGE, PRIVGAM, PRIVGAM_DELTA)
+def releases_of_twice_the_budget(original, self, *facts):
+    return [tuple(2 * share for share in shares) for shares in original(self, *facts)]
 
 
 # Holders ---------------------------------------------------------------------------------------
 
 
-def by_the_first_holder(point, *cases):
-    """One of the holders, whose messages are made differently."""
+def first_holder_uses(point, *cases):
+    """Register a function that changes the noise of the first holder's messages only."""
 
     def registered(change):
         def put_in(patch):
@@ -355,27 +373,27 @@ def by_the_first_holder(point, *cases):
     return registered
 
 
-@by_the_first_holder(CHARGE, LOCAL, SECURE)
+@first_holder_uses(CHARGE, HOLDERS_LOCAL, HOLDERS_SECURE_SUM)
 def a_holder_without_noise(release):
     return release._replace(scale=0.0)
 
 
-@by_the_first_holder(CHARGE, LOCAL)
+@first_holder_uses(CHARGE, HOLDERS_LOCAL)
 def a_holder_with_half_the_noise(release):
     return release._replace(scale=release.scale / 2)
 
 
-@by_the_first_holder(CHARGE, LOCAL)
+@first_holder_uses(CHARGE, HOLDERS_LOCAL)
 def a_holder_that_is_charged_nothing(release):
     return release._replace(what="")
 
 
-@mistake(Curator, "_holder", NOISE, LOCAL)
-def holders_of_one_seed(own, self, start):
-    return own(self, [1])
+@replacement_of(Curator, "_holder", NOISE, HOLDERS_LOCAL)
+def holders_of_one_seed(original, self, start):
+    return original(self, [1])
 
 
-@mistake(random_trees, "random_trees", CHARGE, FOREST)
-def leaves_for_an_added_record(own, **setting):
-    noise = own(**setting)
+@replacement_of(random_trees, "random_trees", CHARGE, RANDOM_TREES)
+def leaves_for_an_added_record(original, **setting):
+    noise = original(**setting)
     return replace(noise, scale=noise.scale / math.sqrt(2))

@@ -1,8 +1,8 @@
-"""Mistakes in learners of all columns at once."""
+"""Mistakes in learners that fit all columns jointly."""
 
 from dataclasses import replace
 
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import CHARGE, SEALED, SENSITIVITY, Case
 from privcurve.learners.boosting import aim, mst
@@ -21,47 +21,47 @@ ADDED, MODEL_ADDED = (
 )
 
 
-@mistake(joint, "_add_clipped", SENSITIVITY, STEPS, ROUNDS)
-def slopes_without_a_clip(own, rows, residuals, counts):
+@replacement_of(joint, "_add_clipped", SENSITIVITY, STEPS, ROUNDS)
+def slopes_without_a_clip(original, rows, residuals, counts):
     return joint.weighted_sum(rows, counts * residuals)
 
 
-@mistake(sums.Sum, "moves", SENSITIVITY, STEPS, ROUNDS)
-def gram_for_an_added_record(own, self, neighbours):
-    return own(self, ADD_REMOVE)
+@replacement_of(sums.Sum, "moves", SENSITIVITY, STEPS, ROUNDS)
+def gram_for_an_added_record(original, self, neighbours):
+    return original(self, ADD_REMOVE)
 
 
-@mistake(mst, "histogram_l1", SENSITIVITY, SYNTHETIC)
-def distances_for_an_added_record(own, neighbours):
-    return own(ADD_REMOVE)
+@replacement_of(mst, "histogram_l1", SENSITIVITY, SYNTHETIC)
+def distances_for_an_added_record(original, neighbours):
+    return original(ADD_REMOVE)
 
 
-@mistake(mst, "feature_histograms_l2", SENSITIVITY, SYNTHETIC)
-def counts_of_one_column_alone(own, n_columns, neighbours):
-    return own(1, neighbours)
+@replacement_of(mst, "feature_histograms_l2", SENSITIVITY, SYNTHETIC)
+def counts_of_one_column_alone(original, n_columns, neighbours):
+    return original(1, neighbours)
 
 
-@mistake(aim, "histogram_l1", SENSITIVITY, MODEL, MODEL_ADDED)
-def distances_that_weigh_one(own, neighbours, weight):
-    return own(neighbours)
+@replacement_of(aim, "histogram_l1", SENSITIVITY, MODEL, MODEL_ADDED)
+def distances_that_weigh_one(original, neighbours, weight):
+    return original(neighbours)
 
 
-@mistake(aim, "histogram_l2", SENSITIVITY, MODEL)
-def tables_for_an_added_record(own, neighbours):
-    return own(ADD_REMOVE)
+@replacement_of(aim, "histogram_l2", SENSITIVITY, MODEL)
+def tables_for_an_added_record(original, neighbours):
+    return original(ADD_REMOVE)
 
 
-@mistake(aim, "_call", SENSITIVITY, MODEL, MODEL_ADDED)
-def half_of_the_noise(own, announced, share, budget, curator):
-    return own(announced, share, budget, curator).rescale(0.5)
+@replacement_of(aim, "_call", SENSITIVITY, MODEL, MODEL_ADDED)
+def half_of_the_noise(original, announced, share, budget, curator):
+    return original(announced, share, budget, curator).rescale(0.5)
 
 
-@mistake(Rounds, "_round", CHARGE, MODEL, MODEL_ADDED)
-def rounds_that_cost_twice_of_what_is_left(own, self, k, most_cells):
+@replacement_of(Rounds, "_round", CHARGE, MODEL, MODEL_ADDED)
+def rounds_that_cost_twice_of_what_is_left(original, self, k, most_cells):
     self.share *= 2
-    return own(self, k, most_cells)
+    return original(self, k, most_cells)
 
 
-@mistake(SyntheticClassifier, "_total", SEALED, ADDED, MODEL_ADDED)
-def exact_number_of_records(own, self, records, noisy):
+@replacement_of(SyntheticClassifier, "_total", SEALED, ADDED, MODEL_ADDED)
+def exact_number_of_records(original, self, records, noisy):
     return float(records.n)

@@ -26,7 +26,7 @@ deltas = st.floats(-12, -1).map(lambda x: 10**x)
 
 
 def noise_scales(n_rounds, density):
-    """The worked example: η of a round of 1-rules by each calibration and accountant."""
+    """Return η of a round of 1-rules by each calibration and accountant (the worked example)."""
     n, epsilon, delta = (EXAMPLE[name] for name in ("n", "epsilon", "delta"))
     pure, ranged = (Cost(kind, 1.0, n_rounds) for kind in (PURE_KIND, BOUNDED_RANGE_KIND))
     published = [(pure, c.BASIC), (pure, c.ADVANCED)]
@@ -45,10 +45,10 @@ def noise_scales(n_rounds, density):
     ("setting", "rates"),
     [
         # The table of docs/privacy.md: published (basic, advanced), then proved (both, optimal
-        # pure, zCDP by either conversion, adaptive). The optimum of the last one is
-        # below 489.3, by explicit strategies.
+        # pure, zCDP by two conversions, adaptive). Explicit strategies show that the last optimum
+        # is below 489.3.
         ((39, 0.35), "73.05 91.21 146.1 182.4 251.6 372.4 451.1 489.1"),
-        # Other settings, as another program printed them; * is not there.
+        # Other settings, as another program printed them; * stands for no value.
         ((99, 0.35), "28.78 * * * * * 28[23].? 30[67].*"),
         ((5, 0.5), "814 * 1628 * * * 1800 20*"),
     ],
@@ -129,7 +129,7 @@ def test_composition_of_the_calibrated_gives_epsilon_back(kind, count, amount, e
             result = calibrate(costs, epsilon, delta, (accountant,))
             spent = c.compose(accountant, scale_costs(costs, result.scale), delta)
             assert spent == pytest.approx(epsilon, rel=1e-9)
-            assert spent <= epsilon * (1 + 1e-11)  # errs on the side of privacy
+            assert spent <= epsilon * (1 + 1e-11)  # any error is on the private side
 
 
 @pytest.mark.parametrize(

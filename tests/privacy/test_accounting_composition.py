@@ -1,4 +1,4 @@
-"""Accountants against exact values, against each other, and against dp-accounting."""
+"""Accountants compared with exact values, with each other, and with dp-accounting."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
-    """Value of the game when t is a multiple of ε₀/steps: a *lower* bound on δ."""
+    """Return the value of the game if t is a multiple of ε₀/steps: a *lower* bound on δ."""
     h = bounded_range / steps
     t = h * np.arange(steps + 1)
     chance = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
@@ -68,7 +68,7 @@ def test_worked_example_is_near_the_optimum():
 
 
 def test_adaptive_bound_lies_between_randomised_responses():
-    # ε₀/2-randomised response has range ε₀; an ε₀ range is ε₀-DP.
+    # ε₀/2-randomised response has range ε₀; a mechanism of range ε₀ is ε₀-DP.
     for n_calls, each, epsilon in ((5, 0.4, 0.6), (39, 0.08, 1.0), (99, 0.05, 1.2)):
         bound = bounded_range_delta(each, n_calls, epsilon)
         assert kov_delta(each / 2, n_calls, epsilon) <= bound
@@ -87,7 +87,7 @@ def test_adaptive_bound_at_the_ends():
 
 
 def step_in_numpy(before, chance, bounded_range, size):
-    """The step back that is compiled, with arrays alone."""
+    """Return the result of the compiled step back, computed with arrays."""
     steps = len(chance) - 1
     h = bounded_range / steps
     after = np.zeros(max(size, 0))
@@ -123,7 +123,7 @@ def step_in_numpy(before, chance, bounded_range, size):
     ],
 )
 def test_the_compiled_step_has_the_bits_of_the_one_in_numpy(delta, setting, monkeypatch):
-    """Stored rates depend on them."""
+    """Stored noise rates depend on these bits."""
     bound = delta.__wrapped__(*setting)
     assert 0 < bound < 1
     monkeypatch.setattr(game, "step_back", step_in_numpy)
@@ -181,7 +181,7 @@ def test_dp_accounting_agrees():
     above = theirs.self_compose(25).get_epsilon_for_delta(1e-5)
     assert exact <= above * (1 + 1e-9)
     assert exact == pytest.approx(above, rel=1e-3)
-    # What holds for any pure or zCDP calls is no less than the law of Laplace noise.
+    # Bounds for any pure or zCDP calls are not below the exact value for Laplace noise.
     laplace = pld.from_laplace_mechanism(10.0, value_discretization_interval=2e-3)
     spent = laplace.self_compose(20).get_epsilon_for_delta(1e-5)
     for weaker in (c.BASIC, c.KOV, c.ZCDP_CKS):
@@ -227,7 +227,7 @@ def test_every_accountant_is_one_object():
         assert one.admits(some, 1e-5)
         assert one.admits(some, 0.0) != one.needs_delta
         spent = c.compose(one.name, some, 1e-5)
-        # What it composes to is on the edge of the budget, and above any larger one.
+        # The composed ε is at the edge of its budget, and within any larger budget.
         assert one.excess(some, spent, 1e-5) == pytest.approx(0, abs=1e-8)
         assert one.excess(some, spent * 1.01, 1e-5) < 0
 

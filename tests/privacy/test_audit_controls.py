@@ -1,4 +1,4 @@
-"""The auditor flags what is broken and leaves alone what is sound."""
+"""The auditor flags broken mechanisms and no sound ones."""
 
 import audit_controls as controls
 import numpy as np
@@ -16,7 +16,7 @@ def test_exact_verdicts():
     sound = controls.run_exact(controls.SOUND)
     assert len(sound) == 5
     assert not any(worst.violated for worst in sound.values())
-    # By no narrow margin of the search: the sound reference is the broken one, repaired.
+    # The search is close: the sound reference is the repaired broken one.
     assert 0.3 < sound["reference boosting"].epsilon <= 1
 
 
@@ -31,9 +31,9 @@ def test_uncapped_weights_let_one_record_have_all():
 
 @pytest.mark.slow
 def test_no_seed_flags_a_sound_one_or_misses_a_broken_one():
-    """All five broken ones flagged each time, no sound one ever.
+    """Every seed flags all five broken mechanisms, and no sound one.
 
-    A run has a chance of at most VERDICT_ERROR of any false alarm: of all, below 1 %.
+    A run has a false alarm with probability at most VERDICT_ERROR; all runs together below 1 %.
     """
     assert SEEDS * VERDICT_ERROR < 0.01
     for seed in range(SEEDS):
@@ -43,9 +43,9 @@ def test_no_seed_flags_a_sound_one_or_misses_a_broken_one():
 
 
 def test_one_seed_and_known_sizes():
-    """A quick look at one seed: bounds lie where theory has them (chance 5 % × 3, one seed)."""
+    """For one seed the bounds are where theory puts them (probability 5 % × 3)."""
     worst = controls.run_sampled(controls.BROKEN, 0)
     assert all(one.violated for one in worst.values())
     assert 1.7 < worst["histogram noise for added records"].epsilon <= 2
-    assert worst["leverage from exact data"].epsilon > 7  # infinite, but for the trainings
+    assert worst["leverage from exact data"].epsilon > 7  # infinite with more trainings
     assert worst["projection without the cap"].epsilon < 3.02

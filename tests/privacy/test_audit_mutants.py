@@ -1,9 +1,9 @@
-"""The audit's claims have teeth: each row flags its learner when the noise is broken.
+"""The audit's claims are strict: each row flags its learner when the noise is broken.
 
-A mutant is a learner with too little noise, put in by a patch where the noise is scaled, and
-is tried by a claim of the default run. Seeds are fixed. That a *sound* learner is called
-violated has a chance of at most VERDICT_ERROR over all rows of a run together. Rows get fewer
-trainings here than in a run, which makes it harder to see a mutant.
+A mutant is a learner with too little noise: a patch reduces the noise where it is scaled, and a
+claim of the default run audits it. Seeds are fixed. A *sound* learner is flagged with probability
+at most VERDICT_ERROR over all rows of a run. Rows have fewer trainings here than in a run, which
+makes a mutant harder to see.
 """
 
 import itertools
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.usefixtures("announced_margin")
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))
 SEED = 7
-# Of peers see `test_canaries.py`: they draw their own noise.
+# Peers draw their own noise: see `test_canaries.py`.
 OURS = {name: claims for name, claims in ATTACKS.items() if not LEARNERS[name].peer}
 CLAIMS = list(itertools.chain.from_iterable(OURS.values()))
 
 
 def kind(c):
-    """What a claim shares with those of other settings."""
+    """Return the parts of a claim that do not depend on its setting."""
     return c.learner, c.method, getattr(c.pairs, "__name__", c.neighbours)
 
 
@@ -50,13 +50,13 @@ def verdict(c, n_trainings):
 
 
 def remembering_with(patch, kind):
-    """Make a learner remember the label of every row: its score gives it away."""
+    """Make a learner remember the label of every row, so that its score reveals the label."""
     fit, scores = kind._fit_batch, kind._scores
 
     def fitted(self, learners, records, curators):
         fit(self, learners, records, curators)
-        # The first of equal rows counts: the canary is the first of all.
-        # No learner can open them: this is what the audit would see if one could.
+        # Of equal rows the first counts, and the canary comes first. A learner cannot open the
+        # records; this simulates one that could.
         exact = open_values(records)
         rows = list(zip(exact.codes, exact.labels.tolist(), strict=True))
         seen = {row.tobytes(): sign for row, sign in reversed(rows)}
@@ -71,28 +71,27 @@ def remembering_with(patch, kind):
 
 
 def unnoticed(patch, less_noise, share):
-    """Less noise of runs that spend more than their selection is charged, which ends a fit."""
+    """Reduce noise, and hide from the fit that its runs spend more than their charge."""
     less_noise(patch, share)
     patch.setattr(PrivacyStatement, "epsilon_spent", property(lambda said: said.epsilon))
 
 
 def mutant_of(c):
-    """Return the mistake that a claim is tried with, and so few trainings that show it.
+    """Return a mistake for a claim, and a small number of trainings that shows it.
 
-    Usually there is next to no noise. Where the outcome that tells the sides apart is then
-    never seen, there is a third of it; and on many records a single one shows if it is
-    remembered.
+    Usually there is almost no noise. If the revealing outcome would then never occur, a third of
+    the noise stays; and on many records one training shows that a learner remembers them.
     """
     if c.setting.get("noise") == "box":
         return lambda patch: curator_with(patch, 1 / 40), 300
     if c.pairs is audited.rare_in_part:
         return lambda patch: remembering_with(patch, estimator_class(c.learner)), 160
     if c.learner in ("one_rule", "lazybb") and c.pairs in RARE_OUTCOMES:
-        # Published 1-rules have twice the noise that they need.
+        # Published 1-rules have twice the necessary noise.
         share = 1 / (2.5 if c.learner == "one_rule" else 3)
         share *= 1 if c.calibration == PROVED else 1 / 2
         if c.method == SAMPLED and c.learner == "lazybb":
-            # Between too much noise for so few trainings and none for the outcome to be seen.
+            # With a third of the noise so few trainings show no event; without noise none occurs.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
     trainings = {"aim": 600, "dpboost": 1000, "privgam": 400, "dp_bagging": 200, "brc": 200}
@@ -102,9 +101,9 @@ def mutant_of(c):
 
 RARE_OUTCOMES = audited.four_constant, large_balance
 
-# The first claim of each kind: one of other settings breaks in the same place.
+# The first claim of each kind; a mutant breaks other settings in the same place.
 KINDS = {kind(c): c for c in reversed(CLAIMS)}.values()
-# A claim of these takes a second or two; all but one of a method are slow.
+# A claim on these learners takes a second or two; the other learners are slow.
 SHORT = {"noisy_majority", "noisy_bayes"}
 QUICK = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner in SHORT}.values()
 
@@ -126,7 +125,7 @@ def test_a_claim_of_each_kind_flags_a_mutant(monkeypatch, c):
 
 @pytest.mark.slow
 def test_whole_states_show_one_number_for_all(monkeypatch):
-    """The recipe of docs/audit.md: all that real fits leave on the model, on tiny neighbours."""
+    """The recipe of docs/audit.md: all attributes of real fits, on tiny neighbours."""
     one_number_for_all(monkeypatch)
     (c,) = [c for c in ATTACKS["dpboost"] if c.sample is sample_states and c.delta]
     assert verdict(c, 500) == VIOLATED

@@ -1,4 +1,4 @@
-"""The audit of 1-rules: it samples what `fit` does, enumerates it exactly, finds the worst case."""
+"""The audit of 1-rules samples what `fit` does, enumerates it exactly, and finds the worst case."""
 
 import functools
 import itertools
@@ -40,7 +40,7 @@ LEARNERS = [
 ]
 
 
-# One that takes a single choice, and one that boosts.
+# One learner with a single choice, and one that boosts.
 QUICK = (LEARNERS[4],)
 
 
@@ -75,14 +75,14 @@ def test_enumeration_is_what_sampling_gives(learner):
 
 @pytest.mark.parametrize(("density", "learning_rate"), [(1.0, 0.5), (0.4, 0.5), (0.2, 1.0)])
 def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
-    """On equal records a 1-rule is one of the two labels: four literals, two of each."""
+    """On equal records a 1-rule is one of the two labels: each has two of the four literals."""
     setting = {"n_rounds": 4, "density": density, "learning_rate": learning_rate}
     learner = LazyBBClassifier(
         calibration="published", epsilon=3.0, n_bins=[1], **setting, **CLASSES
     )
     side = flipped_constant(5).right
     ours = one_rule_distribution(learner, side).reshape([4] * 4)
-    # Literals: in the bin (+), not in it (−), always +, always −.
+    # Literals: in the bin (+), not in the bin (−), always +, always −.
     labels = np.array([1, 0, 1, 0])
     merged = np.zeros([2] * 4)
     for picks in itertools.product(range(4), repeat=4):
@@ -93,7 +93,7 @@ def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
 
 
 def log_cosh(x):
-    """Logarithm of cosh x, without overflow."""
+    """Return the logarithm of cosh x, without overflow."""
     return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
 
 
@@ -120,7 +120,7 @@ BOOSTED = functools.partial(LazyBBClassifier, n_rounds=3, density=1.0)
 
 
 def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
-    """The worst of some pairs: exactly, or by so many trainings."""
+    """Return the worst of some pairs: exactly, or from a number of trainings."""
     if trainings:
         sample, rng = functools.partial(sample_transcripts, learner), np.random.default_rng(seed)
         return search_sampled(pairs, sample, *trainings, epsilon, delta, rng, len(pairs))
@@ -130,7 +130,7 @@ def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
 def test_proved_bound_is_nearly_used_up(make):
-    """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
+    """Exact and sampled bounds reach 0.45 ε on the best pair at ε = 1, and never exceed ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
     assert 0.9 < searched(learner, constant_columns(None, TARGET)).epsilon <= 1
     sampled = searched(learner, [flipped_constant(n) for n in (4, 6)], 10_000)
@@ -158,7 +158,7 @@ def _two_bins(pair):
 
 
 class TooLoud(OneRuleClassifier):
-    """A 1-rule with 2.5 times the noise rate that its claim allows."""
+    """A 1-rule with 2.5 times the noise rate of its claim."""
 
     def _plan(self, n):
         true = super()._plan(n)
@@ -180,7 +180,7 @@ def test_too_little_noise_is_flagged(delta):
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [90, 32561])
 def test_as_many_records_as_a_real_dataset(n):
-    """Labels that about balance leave the choice open: most of ε shows at any size."""
+    """Nearly balanced labels leave the choice open: most of ε shows for any n."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))
     claim = Claim("one_rule", "proved", 1.0, large_balance, distribution=one_rule_distribution)
     pairs = claim.pairs(claim, target)

@@ -1,4 +1,4 @@
-"""Mistakes with sampled batches: each is refused in the fit, or breaks the contract, by name."""
+"""Mistakes with sampled batches: the fit refuses each, or the contract names it."""
 
 import numpy as np
 import pytest
@@ -164,7 +164,7 @@ def test_totals_of_a_batch_are_refused(monkeypatch):
 
 
 def test_whole_noise_is_for_the_derived_sensitivity():
-    """Not for that of 1, with which the call is announced."""
+    """The noise is not for the announced sensitivity of 1."""
     statement = noise_of("test", (Announced("sums"),), epsilon=0.25, status="proved")
     curator = Curator(np.random.default_rng(1))
     curator.announce(statement)
@@ -177,7 +177,7 @@ def test_whole_noise_is_for_the_derived_sensitivity():
         again = Curator(np.random.default_rng([2, k]))
         again.announce(statement)
         answers.append(float(again.whole_numbers(again.call("sums"), total)[0]))
-    # The mean size of Laplace noise is its scale, 8 / 0.25: of 200 numbers, within a third.
+    # The mean size of Laplace noise is its scale, 8 / 0.25; of 200 numbers within a third.
     assert np.abs(answers).mean() == pytest.approx(32, rel=0.34)
 
 
@@ -201,7 +201,7 @@ def size_of(counts):
 
 
 def test_what_else_follows_from_a_batch_is_seen(monkeypatch):
-    """The number of its records, with noise that is announced by hand, for all records."""
+    """The size of a batch, with noise announced by hand for all records."""
     own_calls, own_release = DPSGDClassifier._calls, DPSGDClassifier._release
     sizes = []
 

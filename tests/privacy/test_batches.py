@@ -1,4 +1,4 @@
-"""Poisson batches: the cost of a call on one, and how the curator draws it."""
+"""Poisson batches: the cost of a call on a batch, and how the curator draws batches."""
 
 import math
 from importlib import metadata
@@ -20,13 +20,13 @@ RELATIONS = (ADD_REMOVE, REPLACE_ONE)
 
 
 def calls(rate, size, n, neighbours):
-    """The cost of n calls, to which a record adds `size` standard deviations of noise."""
+    """Return the cost of n calls if a record adds `size` standard deviations of noise."""
     amount = size if neighbours == ADD_REMOVE else 2 * size
     return on_batches(Cost(GAUSSIAN_KIND, amount, n), rate, neighbours)
 
 
 def sides(rate, size, neighbours):
-    """The pairs of mixtures: the weights of the record in either table."""
+    """Return the pairs of mixtures: the record's weight in each table."""
     if neighbours == REPLACE_ONE:
         return [(rate, rate)]
     return [(rate, 0.0), (0.0, rate)]
@@ -43,14 +43,14 @@ def densities(p, r, c):
 
 
 def stick_of_one(p, r, c, epsilon):
-    """The hockey stick of one call, summed over a fine grid."""
+    """Return the hockey-stick divergence of one call, summed over a fine grid."""
     z = np.linspace(-12, 12 + c, 200_001)
     first, second = densities(p, r, c)
     above = np.maximum(first(z) - math.exp(epsilon) * second(z), 0.0)
     return integrate.simpson(above, x=z)
 
 
-# The accountant against others ---------------------------------------------------------------
+# The accountant compared with others ------ --------------------------------------------------
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -91,13 +91,13 @@ def test_many_calls_are_as_dp_accounting_says(neighbours, groups, epsilon):
         total = one if total is None else total.compose(one)
     theirs = total.get_delta_for_epsilon(epsilon)
     ours = sampled_delta([calls(*group, neighbours) for group in groups], epsilon)
-    # Both are upper bounds; steps of their grid are small beside all losses together.
+    # Both are upper bounds; the grid step is small compared with the sum of all losses.
     assert theirs * (1 - 1e-4) <= ours <= theirs * 1.01
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_many_calls_are_as_losses_at_random(neighbours):
-    """A false alarm has a chance of 1e-6 (Hoeffding: all numbers are between 0 and 1)."""
+    """False alarm 1e-6 (Hoeffding: all numbers are between 0 and 1)."""
     rate, size, n, epsilon, draws = 0.2, 0.5, 30, 0.5, 50_000
     rng = np.random.default_rng(5)
     seen = 0.0
@@ -124,7 +124,7 @@ def test_at_a_rate_of_one_it_is_the_gaussian_mechanism(neighbours, epsilon):
 def test_a_smaller_rate_costs_less_down_to_nothing(neighbours):
     deltas = [sampled_delta([calls(q, 0.7, 20, neighbours)], 0.5) for q in (0.5, 0.1, 0.01, 1e-4)]
     assert deltas == sorted(deltas, reverse=True)
-    # At most the total variation: n times q, and twice that.
+    # At most the total variation: n·q, doubled for replaced records.
     assert deltas[-1] <= 20 * 1e-4 * 2
 
 
@@ -139,7 +139,7 @@ def test_a_small_delta_has_a_small_relative_error(neighbours):
 
 @pytest.mark.parametrize(("p", "r"), [(0.3, 0.3), (0.3, 0.0), (0.0, 0.3), (1.0, 1.0)])
 def test_masses_on_the_grid_keep_either_law(p, r):
-    """Their probability under the second law is theirs times e^(−loss)."""
+    """Masses under the second distribution are the masses times e^(−loss)."""
     step, c = 0.01, 0.8
     first, last = math.floor(loss_at(-9, p, r, c) / step), math.ceil(loss_at(12, p, r, c) / step)
     law = np.exp(loss_law(first, last, step, p, r, c))
@@ -148,11 +148,11 @@ def test_masses_on_the_grid_keep_either_law(p, r):
     assert under_other == pytest.approx(1, abs=1e-7)
 
 
-# The theorem ---------------------------------------------------------------------------------
+# The theorem ------ --------------------------------------------------------------------------
 
 
 def test_opposite_records_are_the_worst():
-    """Any two records of norm 1 at most, in the plane, at any α: by sums over a fine grid."""
+    """Compare with random pairs of records in the unit disc, at random α, on a fine grid."""
     rng = np.random.default_rng(2)
     at = np.linspace(-7, 7, 281)
     plane = np.stack(np.meshgrid(at, at), axis=-1)
@@ -195,7 +195,7 @@ def test_a_replaced_record_costs_less_than_twice_an_added_one():
     words = {"delta": 1e-6, "status": "proved"}
     added = noise_of("test", announced, epsilon=0.5, neighbours=ADD_REMOVE, **words)
     replaced = noise_of("test", announced, epsilon=1.0, **words)
-    # The rates are for what a record adds, and for twice that.
+    # A replaced record changes twice as much as an added one.
     assert 2 * replaced.ledger[0].noise_rate > added.ledger[0].noise_rate
 
 
@@ -236,7 +236,7 @@ def draw(rate, counts, seed, n_draws=1):
 
 
 def test_each_record_is_in_a_batch_by_a_coin_of_its_own():
-    """A false alarm of the three tests has a chance of 1e-6."""
+    """False alarm of the three tests: 1e-6."""
     counts = [1, 1, 3, 10]
     hits = draw(0.3, counts, 4, 4000)
     for k, n in enumerate(counts):
@@ -245,7 +245,7 @@ def test_each_record_is_in_a_batch_by_a_coin_of_its_own():
         many = wanted > 5
         chi = ((seen - wanted)[many] ** 2 / wanted[many]).sum()
         assert stats.chi2.sf(chi, many.sum()) > 1e-7
-    # Neither with each other, nor with the batch before.
+    # No correlation with other records, nor with the batch before.
     beside = np.corrcoef(np.column_stack([hits[1:], hits[:-1]]), rowvar=False)
     assert np.abs(beside[np.triu_indices(8, 1)]).max() < 6 / math.sqrt(4000)
 

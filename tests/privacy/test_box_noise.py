@@ -1,4 +1,4 @@
-"""The law of box noise, and what a fit with it reads (docs/proofs.md, 'Box noise')."""
+"""The distribution of box noise, and its use in a fit (docs/proofs.md, 'Box noise')."""
 
 import math
 
@@ -10,7 +10,7 @@ from scipy.special import expit
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS
 
-# Of each test of fit.
+# Probability of a false alarm, per test.
 FALSE_ALARM = 1e-6
 
 
@@ -25,7 +25,7 @@ def test_largest_entry_is_gamma_and_the_rest_is_uniform(dimension):
     shares = np.sort(np.abs(drawn), axis=1)[:, :-1] / norms[:, None]
     if dimension > 1:
         assert stats.kstest(shares.ravel(), "uniform").pvalue > FALSE_ALARM
-    # The density of the mutant, Gamma(k) times a cube, is another one.
+    # The mutant, Gamma(k) times a uniform point of the cube, has another distribution.
     wrong = rng.gamma(dimension, scale, 3000) * np.abs(rng.uniform(-1, 1, (3000, dimension))).max(1)
     assert stats.kstest(wrong, stats.gamma(dimension, scale=scale).cdf).pvalue < FALSE_ALARM
 

@@ -1,10 +1,10 @@
-"""Label canaries: the bound is sound, and it finds too little noise in few fits, of peers too."""
+"""Label canaries: the bound is sound, and shows too little noise in few fits, also for peers."""
 
 import math
 
 import numpy as np
 import pytest
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 from scipy.stats import binom
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -25,7 +25,7 @@ def row(claim):
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_guesses_of_randomised_response_refute_its_epsilon_as_rarely_as_said(epsilon):
-    """It attains the bound: as many right guesses as it can have, but for whole numbers."""
+    """Randomised response attains the bound up to the rounding to integers."""
     q, n, error = 1 / (1 + math.exp(-epsilon)), 400, 0.05
     refuted = [Guesses(n, n, k).p_value(epsilon, 0.0) <= error for k in range(n + 1)]
     chance = binom(n, q).pmf(np.arange(n + 1))[refuted].sum()
@@ -38,7 +38,7 @@ def test_guesses_of_randomised_response_refute_its_epsilon_as_rarely_as_said(eps
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 @pytest.mark.parametrize("n_right", [10, 14, 20])
 def test_a_fit_that_gives_all_away_with_probability_delta_is_within_the_bound(delta, n_right):
-    """The sound ones of some (ε, δ)-private fits: randomised response, or all coins."""
+    """A sound (ε, δ)-private fit: randomised response, and with probability δ all labels."""
     q = 1 / (1 + math.exp(-1.0))
     tail = float(binom(20, q).sf(n_right - 1))
     p = Guesses(20, 20, n_right).p_value(1.0, delta)
@@ -47,7 +47,7 @@ def test_a_fit_that_gives_all_away_with_probability_delta_is_within_the_bound(de
 
 
 def test_the_p_value_is_that_of_the_paper():
-    """Steinke, Nasr and Jagielski 2023, Appendix D, written out."""
+    """Steinke, Nasr and Jagielski 2023, Appendix D, as in the paper."""
     m, r, v, epsilon, delta = 60, 40, 33, 0.7, 1e-4
     q = 1 / (1 + math.exp(-epsilon))
     beta, alpha, total = float(binom.sf(v - 1, r, q)), 0.0, 0.0
@@ -62,7 +62,7 @@ def test_guesses_that_say_nothing_refute_nothing():
     assert Guesses(250, 0, 0).refuted_epsilon(0.0, 0.05) == 0.0
     assert Guesses(250, 100, 51).refuted_epsilon(0.0, 0.05) == 0.0
     assert Guesses(250, 100, 100).refuted_epsilon(0.0, 0.05) > 3
-    # More fits refute more.
+    # More fits refute a larger ε.
     assert 1 < most_refuted(1, 0.0, 1e-6) < most_refuted(20, 0.0, 1e-6)
 
 
@@ -80,8 +80,8 @@ def test_half_of_the_noise_of_naive_bayes_is_found_in_a_second(monkeypatch):
     assert 0.5 < sound["found_epsilon"] <= 1
     assert sound["n_records"] == CANARIES
     assert "guesses of 5000 coins are right" in sound["event"]
-    half = mistake(Curator, "_numbers")
-    half(lambda own, self, call, exact: (own(self, call, exact) + exact) / 2)(monkeypatch)
+    half = replacement_of(Curator, "_numbers")
+    half(lambda original, self, call, exact: (original(self, call, exact) + exact) / 2)(monkeypatch)
     broken = row(claim_by_canaries("noisy_bayes", "proved", {}))
     assert broken["verdict"] == VIOLATED
     assert broken["found_epsilon"] > 1.3
@@ -103,8 +103,8 @@ def test_a_peer_stands(learner):
 @pytest.mark.parametrize("learner", ["dpl_decision_tree", "dpl_random_forest"])
 def test_a_peer_that_spends_more_than_it_says_is_found(monkeypatch, learner):
     (claim,) = ATTACKS[learner]
-    model = mistake(registry.estimator_class(learner), "_model")
-    model(lambda own, self, **more: own(self, **{**more, "epsilon": 100.0}))(monkeypatch)
+    model = replacement_of(registry.estimator_class(learner), "_model")
+    model(lambda original, self, **more: original(self, **{**more, "epsilon": 100.0}))(monkeypatch)
     broken = row(claim)
     assert broken["verdict"] == VIOLATED
     assert broken["found_epsilon"] > 1.3

@@ -1,10 +1,9 @@
-"""The contract: learners of the project keep it, and each broken one breaks a named point.
+"""The contract: the project's learners keep it, and each broken one breaks a named condition.
 
-What it can't see is left to others: the projection of LazyBB without its cap, a noisy maximum
-that is released with its value and noise divided by ζ twice, which are mechanisms without a
-learner (`test_audit_controls.py`); a holder's share of noise for more honest holders than there
-are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored
-rows (`test_pate.py`).
+Other tests cover what it cannot see: LazyBB's projection without its cap, a noisy maximum that is
+released with its value, and noise divided by ζ twice, which are mechanisms without a learner
+(`test_audit_controls.py`); a holder's share of noise for more honest holders than there are, which
+no ledger knows (`test_holder_noise.py`); PATE's answers about scored rows (`test_pate.py`).
 """
 
 import gc
@@ -14,7 +13,15 @@ from dataclasses import replace
 
 import pytest
 from audit_less_noise import BREAK
-from mistakes_any import COUNTS, GRADIENT, MAJORITY, PATE, TWO, WRITTEN, gather
+from mistakes_any import (
+    DPBOOST_PARAMETERS,
+    MISTAKES_IN_NOISY_MAJORITY,
+    NOISY_BAYES,
+    NOISY_MAJORITY,
+    PATE,
+    TWO_TREES,
+    all_mistakes,
+)
 
 from privcurve.audit import contract
 from privcurve.audit.contract import (
@@ -43,7 +50,7 @@ def named(value):
     return getattr(value, "__name__", str(value))
 
 
-# A setting of each learner, but of those that take seconds. All settings: `test_audit_table.py`.
+# One setting of each learner, except slow ones. All settings: `test_audit_table.py`.
 LONG = {"aim", "mst", "boosting_for_people", "tuned"}
 FIRST = {case.learner: case for case in reversed(CASES) if case.learner not in LONG}
 
@@ -53,7 +60,7 @@ def test_learners_keep_it(case):
     assert str(check(case, n_random=12).breach or "") == ""
 
 
-# A setting of each learner and relation, where ε is that of persons of two records.
+# One setting of each learner and relation, with ε for persons of two records each.
 OF_PERSONS = {(case.learner, case.neighbours): case for case in reversed(CASES)}
 
 
@@ -81,14 +88,14 @@ def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, nam
     assert check(case, n_random=25).breach.point == point
 
 
-# Each mistake once, but for those that take seconds; less noise, which takes many draws, with two
-# learners. The others are slow.
+# Each mistake once; mistakes that take seconds are slow, and so is reduced noise, which takes many
+# draws, except for two learners.
 SECONDS = {
     "errors_of_chosen_thresholds",
     "rows_that_are_not_scaled",
     "sensitivity_of_another_alpha",
 }
-MISTAKES = gather()
+MISTAKES = all_mistakes()
 ONCE = {
     mistake: case for mistake, case, point in reversed(MISTAKES) if named(mistake) not in SECONDS
 }
@@ -105,27 +112,27 @@ def with_mark(mistake, case, point):
 )
 def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
     mistake(monkeypatch)
-    # Noise is drawn when all neighbours have been tried.
+    # The contract draws noise after it has tried all neighbours.
     breach = check(case, n_random=25 if point == NOISE else 60).breach
     assert breach.point == point
 
 
-# The statistical audit has the same ones, next to without noise: `test_audit_mutants.py`.
+# The statistical audit has the same mutants with almost no noise: `test_audit_mutants.py`.
 @pytest.mark.parametrize("learner", BREAK)
 def test_a_third_of_the_noise_breaks_it(monkeypatch, learner):
     BREAK[learner](monkeypatch, 1 / 3)
     case = next(case for case in CASES if case.learner == learner)
     breach = check(case, n_random=25).breach
-    # Scores are read off in units of the noise; runs of a selection spend too much.
+    # The contract measures scores in units of the noise; runs of a selection spend too much.
     assert breach.point == (CHARGE if learner == "tuned" else SENSITIVITY)
     assert re.search("times the announced sensitivity|the calls must add up to", breach.why)
 
 
 REFUTED = [
-    (Case("dpboost", GRADIENT), SENSITIVITY, "2 times the announced sensitivity"),
-    # Links that are never clamped have noise enough: what is left is the leverage.
-    (Case("bdpe", {**TWO, "clamp": 100.0}), POST_PROCESSING, "leverages_"),
-    (Case("bdpe", {**TWO, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
+    (Case("dpboost", DPBOOST_PARAMETERS), SENSITIVITY, "2 times the announced sensitivity"),
+    # Links that are never clamped have enough noise: only the leverage breaks the contract.
+    (Case("bdpe", {**TWO_TREES, "clamp": 100.0}), POST_PROCESSING, "leverages_"),
+    (Case("bdpe", {**TWO_TREES, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
     (PATE, SENSITIVITY, "times the announced sensitivity"),
     (Case("dp_logistic_regression", {"C": 0.1}), SENSITIVITY, "Jacobians"),
 ]
@@ -151,26 +158,26 @@ def test_refuted_noise_breaks_it(case, point, why):
     ],
 )
 def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
-    WRITTEN[mistake](monkeypatch)
-    text = str(check(MAJORITY).breach)
+    MISTAKES_IN_NOISY_MAJORITY[mistake](monkeypatch)
+    text = str(check(NOISY_MAJORITY).breach)
     assert said in text
     assert "one table:   [" in text
     assert "its neighbour: [" in text
 
 
 def test_what_fails_in_real_fits_alone_is_said(monkeypatch):
-    """A script never answers with what the law makes likely; a fit may stumble over it."""
+    """A script never gives the likely answers of real noise, on which a fit may fail."""
     own = Watch._numbers
 
     def numbers(self, call, exact):
         raise OverflowError("of real noise")
 
     monkeypatch.setattr(Watch, "_numbers", numbers)
-    breach = check(MAJORITY, n_random=20).breach
+    breach = check(NOISY_MAJORITY, n_random=20).breach
     assert breach.point == CONTROL
     assert "a real fit ends with OverflowError: of real noise\n  one table:" in str(breach)
     monkeypatch.setattr(Watch, "_numbers", own)
-    assert not check(MAJORITY, n_random=20).breach
+    assert not check(NOISY_MAJORITY, n_random=20).breach
 
 
 def counted_twice(self, records, curator):
@@ -179,9 +186,9 @@ def counted_twice(self, records, curator):
 
 
 def test_a_record_that_counts_as_often_as_its_likes_is_seen(monkeypatch):
-    """With a row for each record it would count once."""
+    """With one row per record each record would count once."""
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", counted_twice)
-    text = str(check(MAJORITY).breach)
+    text = str(check(NOISY_MAJORITY).breach)
     assert text.startswith(SENSITIVITY)
     assert " times)" in text
 
@@ -195,15 +202,15 @@ def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypat
         return all_of_them._replace(change=change)
 
     monkeypatch.setattr(sums, "join_bounds", of_two)
-    assert check(COUNTS).breach is None
-    breach = check_at_size(COUNTS).breach
+    assert check(NOISY_BAYES).breach is None
+    breach = check_at_size(NOISY_BAYES).breach
     assert breach.point == SENSITIVITY
     assert "3 times the announced sensitivity (4)" in breach.why
 
 
 def test_a_fit_of_its_own_is_not_what_is_tried(monkeypatch):
     monkeypatch.setattr(NoisyMajorityClassifier, "fit", lambda self, X, y: self, raising=False)
-    breach = check(MAJORITY).breach
+    breach = check(NOISY_MAJORITY).breach
     assert breach.point == SEALED
     assert breach.why.startswith("NoisyMajorityClassifier replaces fit, which see open records")
 
@@ -226,7 +233,7 @@ def test_garbage_of_earlier_code_is_not_what_a_fit_says():
     messages = []
     with overheard(messages):
         Ring()
-        # Enough new objects for a collection.
+        # Enough new objects to start the garbage collector.
         kept = [[] for _ in range(200_000)]
         warnings.warn("from the fit", stacklevel=1)
     assert messages == ["from the fit"]

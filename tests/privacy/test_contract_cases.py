@@ -1,10 +1,10 @@
-"""The cases of the contract reach all that a learner offers: ends of numbers, and words."""
+"""The cases of the contract cover all parameters of a learner: ends of numbers, and choices."""
 
 import math
 
 import numpy as np
 import pytest
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import check
 from privcurve.audit.contract_cases import (
@@ -25,7 +25,7 @@ from privcurve.privacy.curator import Curator
 
 OURS = {name: entry for name, entry in LEARNERS.items() if entry.private and not entry.peer}
 
-# Numbers and words that no case moves. Published noise is refuted, or its fits see open records.
+# Parameters that no case changes. Published noise is refuted, or its fits see open records.
 PUBLISHED = "of published noise alone, which no case has"
 UNMOVED = {
     ("lazybb", "n_splits"): PUBLISHED,
@@ -75,7 +75,7 @@ def test_ends_match_the_range_or_stated():
     assert ends_of(Parameter("x", choices=("x", "y"), tried=("y",))) == ("y",)
 
 
-# Shares next to the whole are quick, others slow.
+# Shares near 1 are quick, others slow.
 QUICK = 1 - 1e-3
 
 
@@ -95,17 +95,17 @@ def test_the_ends_keep_the_contract(case):
 
 
 def test_a_number_that_multiplies_sums_and_no_sensitivity_is_seen_at_its_end(monkeypatch):
-    """At its default it changes nothing."""
+    """The default value changes nothing."""
     damping = [1.0]
 
-    @mistake(NoisyBayesClassifier, "_release")
-    def released(own, self, records, curator):
+    @replacement_of(NoisyBayesClassifier, "_release")
+    def released(original, self, records, curator):
         damping[0] = float(self.damping)
-        own(self, records, curator)
+        original(self, records, curator)
 
-    @mistake(Curator, "numbers")
-    def divided(own, self, call, exact):
-        return own(self, call, exact / damping[0])
+    @replacement_of(Curator, "numbers")
+    def divided(original, self, call, exact):
+        return original(self, call, exact / damping[0])
 
     released(monkeypatch)
     divided(monkeypatch)

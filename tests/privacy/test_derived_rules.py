@@ -1,4 +1,4 @@
-"""Derived sensitivities: random programs on small domains, whose neighbours are all enumerated."""
+"""Derived sensitivities: random programs on small domains, with all neighbours enumerated."""
 
 import itertools
 from typing import NamedTuple
@@ -17,7 +17,7 @@ DOMAIN = list(itertools.product(range(2), range(3), (-1, 1)))
 
 
 class Table(NamedTuple):
-    """Some records, with the first column and the label public or not."""
+    """Some records; the first column and the label are public if `public`."""
 
     records: list
     public: bool = False
@@ -38,12 +38,12 @@ def magnitude(rng):
 
 
 def near(rng, low, high):
-    """Return public numbers, as often whole as not."""
+    """Return public numbers, half of the time integers."""
     number = rng.uniform(low, high, size=rng.choice([1, 2, 3]))
     return np.rint(number) if rng.random() < 0.5 else number
 
 
-# Steps of programs: functions of rows of two columns or more, and of a random stream.
+# Steps of programs: functions of rows of at least two columns, and of a random stream.
 STEPS = {
     "add": lambda x, rng: x + rng.choice([-1.0, 0.5, 1 / 3]),
     "subtract": lambda x, rng: rng.choice([-1.0, 0.5, 2 / 3]) - x,
@@ -122,7 +122,7 @@ def run(table, seed, start, steps, end, after):
 
 
 def changes(at, without, relation):
-    """Return the sums of all neighbours that share some records."""
+    """Return the pairs of sums of all neighbours, given sums with each added record."""
     if relation == ADD_REMOVE:
         return [(value, without) for value in at.values()]
     public = relation == PRIVATE_COLUMNS
@@ -142,17 +142,17 @@ def values(sums):
 
 
 def check(*given):
-    """Return how near the derived bounds of a program are to its true sensitivities."""
+    """Return the ratios of the true sensitivities of a program to its derived bounds."""
     rng = np.random.default_rng([given[0], 2])
     base = [DOMAIN[k] for k in rng.integers(0, len(DOMAIN), size=rng.choice([0, 3]))]
-    # In any order.
+    # The record may have any position.
     at = {one: values(run(Table(mixed([*base, one], rng)), *given)) for one in DOMAIN}
     without, parts = values(run(Table(base), *given)), []
     for relation in (REPLACE_ONE, ADD_REMOVE, PRIVATE_COLUMNS):
         moves = run(Table(base, relation == PRIVATE_COLUMNS), *given).moves(relation)
         pairs = changes(at, without, relation)
         apart = [np.abs(a - b) for a, b in pairs]
-        # Conversions to floating point, which the door allows for.
+        # The curator allows for conversions to floating point.
         slack = max(np.abs(a).max() for pair in pairs for a in pair) * 2.0**-51
         for bound, true in (
             (moves.l1, max(d.sum() for d in apart)),
@@ -165,7 +165,7 @@ def check(*given):
 
 
 def try_programs(seeds):
-    """Try programs; in either norm, of each relation, a third of the bounds have to be reached."""
+    """Try programs; per norm and relation, a third of the bounds must be attained."""
     tight = []
     with np.errstate(all="ignore"):
         for seed in seeds:
@@ -194,7 +194,7 @@ def test_derived_sensitivities_of_many_programs():
     try_programs(range(1000, 1400))
 
 
-# What enforces bounds ---------------------------------------------------------------------------
+# Functions that enforce bounds ------ -----------------------------------------------------------
 
 
 def rows_of(numbers, low, high):
@@ -220,7 +220,7 @@ def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
 def test_what_is_not_a_number_or_beyond_the_bounds_is_added_as_a_public_value():
     numbers = [[np.nan, 0.5], [np.inf, -np.inf], [7.0, -7.0]]
     assert values(rows_of(numbers, -1.0, 1.0).sum(axis=0)).tolist() == [2.0, -1.5]
-    # 0 is not between these bounds: the nearest number is.
+    # 0 is outside these bounds, so the nearest number counts.
     assert values(rows_of(numbers, 2.0, 3.0).sum(axis=0)).tolist() == [8.0, 6.0]
     clipped = rows_of(numbers, -9.0, 9.0).clip_rows(1.0)
     assert values(clipped.sum(axis=0)) == pytest.approx([2**-0.5, -(2**-0.5)], abs=1e-8)
@@ -236,7 +236,7 @@ def test_clipped_rows_are_never_longer_than_the_bound():
             clipped = open_values(rows_of(numbers, -9e3 * scale, 9e3 * scale).clip_rows(longest))
             for row in clipped:
                 assert sum(Fraction(x) ** 2 for x in row) <= Fraction(longest) ** 2
-    # A row inside of the ball stays as it is.
+    # A row inside the ball does not change.
     inside = rows_of([[0.3, 0.4]], -1, 1).clip_rows(1.0)
     assert open_values(inside).tolist() == [[0.3, 0.4]]
 
@@ -325,7 +325,7 @@ def open_and_seal(rows):
     ],
 )
 def test_columns_are_taken_of_each_record(index):
-    """Lists that a None separates move their axis to the front, in NumPy, before the records."""
+    """NumPy moves the axis of two lists that None separates to the front, before the records."""
     codes, _ = Table(DOMAIN).rows()
     squares = codes.outer()
     right = np.stack([row[index[1:]] for row in open_values(squares)])
@@ -348,7 +348,7 @@ def test_rows_are_not_written_into():
 
 
 def test_sums_are_not_written_into():
-    """Neither by a kernel, nor through what shares their memory."""
+    """Neither a kernel nor a view can change sums."""
     codes, label = Table(DOMAIN).rows()
     for sums in (codes.sum(axis=0), label.sum(), codes.sum(axis=0) * 2.0 + 1.0):
         for step in (
@@ -363,7 +363,7 @@ def test_sums_are_not_written_into():
 @pytest.mark.parametrize(
     "step",
     [
-        # Squares, or grids, of these are no ordinary numbers: norms became 0, or not a number.
+        # Squares or grids of these numbers underflow or overflow: norms became 0 or NaN.
         lambda codes: codes * 1e-70 * 1e-70,
         lambda codes: codes * 1e200,
         lambda codes: np.square(codes * 1e-100),
@@ -381,7 +381,7 @@ def test_bounds_are_ordinary_numbers(step):
 
 
 def test_public_numbers_are_as_their_bounds_take_them():
-    """Whatever their type: below 2^-400 they are 0."""
+    """Values below 2^-400 of any type become 0."""
     codes, _ = Table(DOMAIN).rows()
     least = np.longdouble(2) ** -3000
     for made in (codes.sum(axis=0) * least, (codes * least).sum(axis=0)):
@@ -391,7 +391,7 @@ def test_public_numbers_are_as_their_bounds_take_them():
 
 
 def test_rounding_follows_from_the_public_numbers_that_were_added():
-    """Multiples are rounded as large as they are, and their difference shows it."""
+    """Products are rounded in proportion to their size, and differences show the rounding."""
     shift, n = 2.0**60, np.ones((1, 1))
     of = Of("test", np.ones(1, dtype=np.int64))
     nothing = Rows.make(0 * n, of, 0.0, 0.0, 1.0).sum(axis=0)
@@ -433,6 +433,6 @@ def test_codes_that_are_none_are_refused():
     others, _ = Table(DOMAIN).rows()
     with pytest.raises(SealedError, match="not codes of the same records"):
         label.by(others[:, 1], 3)
-    # Rows of other records are no rows of these.
+    # Rows of other records cannot be combined with these.
     with pytest.raises(AssertionError):
         assert isinstance(codes + others, Rows)

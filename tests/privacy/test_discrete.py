@@ -1,4 +1,4 @@
-"""Exact samplers: the laws of their whole numbers, and that nothing else enters them."""
+"""Exact samplers: the distributions of their integers, without any other input."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ from scipy.stats import chisquare, norm
 from privcurve.privacy.discrete import choose, coin_e, discrete_laplace, rounded_gaussian
 from privcurve.privacy.mechanisms import LARGEST_SCALE, MECHANISMS
 
-# Ten tests of fit in this file: all true samplers pass all of them but for one run in 10^5.
+# This file has ten tests of fit: correct samplers pass all of them, except in one of 10^5 runs.
 ALARM = 1e-6
 N = 60_000
 
 
 def fits(drawn, values, chances):
-    """Whether drawn numbers have these chances; what is rare is put together."""
+    """Return whether drawn numbers have these probabilities; rare values are merged."""
     counts = np.array([(drawn == value).sum() for value in values])
     expected = chances * len(drawn)
     often = expected >= 8
@@ -31,7 +31,7 @@ def test_rounded_gaussian_is_the_floor_of_a_real_one(scale):
     values = np.arange(-6 * scale, 6 * scale)
     chances = norm.cdf((values + 1) / scale) - norm.cdf(values / scale)
     assert fits(drawn, values, chances)
-    # The discrete Gaussian, which has no proof for the exact profile, is another law.
+    # The discrete Gaussian, for which the exact profile is not proved, has another distribution.
     other = np.exp(-(values**2) / (2 * scale**2))
     assert scale > 2 or not fits(drawn, values, other / other.sum())
 
@@ -48,7 +48,7 @@ def test_large_scales():
     for scale in (2**30 + 7, LARGEST_SCALE):
         gaussian = rounded_gaussian(rng, scale, 20_000) / scale
         laplace = discrete_laplace(rng, scale, 20_000) / scale
-        # Five deviations of either: 1/√(2n) of a Gaussian's, √5/√(4n) of a Laplace number's part.
+        # Five standard errors: 1/√(2n) for a Gaussian's deviation, √5/√(4n) for a Laplace number's.
         # False alarm: 6·10⁻⁷ each.
         assert gaussian.std() == pytest.approx(1, abs=5 / np.sqrt(40_000))
         assert laplace.std() == pytest.approx(np.sqrt(2), abs=5 * np.sqrt(2.5 / 20_000))

@@ -1,8 +1,8 @@
-"""Control and post-processing on distant tables: what neighbours alone hardly ever show."""
+"""CONTROL and POST_PROCESSING on distant tables, which show more than neighbours."""
 
 import numpy as np
 import pytest
-from mistakes_any import COUNTS, MAJORITY, mistake
+from mistakes_any import NOISY_BAYES, NOISY_MAJORITY, replacement_of
 
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, candidates
@@ -17,7 +17,7 @@ from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.sealed import kernel
 
-# A setting of each learner and relation; all settings are slow.
+# One setting of each learner and relation; all settings are slow.
 FIRST = {(case.learner, case.neighbours): case for case in reversed(CASES)}.values()
 
 
@@ -49,7 +49,7 @@ CANDIDATES = tuple(candidates())
 def test_each_learner_that_may_be_chosen_is_a_candidate():
     chosen = {case.parameters["learner"] for case in CANDIDATES}
     ours = {name for name, entry in LEARNERS.items() if entry.proved}
-    # The label is public for PATE, and the number of records private for no other.
+    # Private selection offers neither itself nor PATE, whose label is public.
     assert chosen == ours - {"tuned", "pate"}
 
 
@@ -75,7 +75,7 @@ LINEAR = Case("dp_logistic_regression", {})
 
 def mutant(owner, name, case, point, why):
     def registered(change):
-        patch = mistake(owner, name)(change)
+        patch = replacement_of(owner, name)(change)
         MUTANTS.append(pytest.param(patch, case, point, why, id=f"{change.__name__}-{case}"))
         return change
 
@@ -87,66 +87,68 @@ def chosen(learner):
 
 
 def kept_while_scored(kind, case, name, empty, change):
-    """A learner that begins with an empty `name` at its fit, and fills it when it is scored."""
+    """Register a learner with an `empty` attribute after its fit, which scoring fills."""
 
     def put_in(patch):
-        @mistake(kind, "_fit_batch")
-        def begun(own, self, learners, *given):
-            own(self, learners, *given)
+        @replacement_of(kind, "_fit_batch")
+        def begun(original, self, learners, *given):
+            original(self, learners, *given)
             for learner in learners:
                 setattr(learner, name, empty())
 
         begun(patch)
-        mistake(kind, "_scores")(change)(patch)
+        replacement_of(kind, "_scores")(change)(patch)
 
     for at, why in ((case, f"scoring rows changes {name} of"), (chosen(case.learner), "best_ ")):
         called = f"{change.__name__}-{at}"
         MUTANTS.append(pytest.param(put_in, at, POST_PROCESSING, why, id=called))
 
 
-def scores_memoised_by_row(own, self, codes):
+def scores_memoised_by_row(original, self, codes):
     new = [row for row in codes if row.tobytes() not in self._memo]
     if new:
-        self._memo |= zip((row.tobytes() for row in new), own(self, np.array(new)), strict=True)
+        self._memo |= zip(
+            (row.tobytes() for row in new), original(self, np.array(new)), strict=True
+        )
     return np.array([self._memo[row.tobytes()] for row in codes])
 
 
-def answers_counted(own, self, codes):
-    scores = own(self, codes)
+def answers_counted(original, self, codes):
+    scores = original(self, codes)
     self.n_positive_ += np.count_nonzero(scores > 0)
     return scores
 
 
-def codes_seen_marked(own, self, codes):
-    """So that a column can be said never to have been seen with a code."""
+def codes_seen_marked(original, self, codes):
+    """Remember codes, so that predictions could report codes that no record had."""
     self.seen_ |= {(j, code) for j, column in enumerate(codes.T) for code in column.tolist()}
-    return own(self, codes)
+    return original(self, codes)
 
 
 kept_while_scored(DPLogisticRegressionClassifier, LINEAR, "_memo", dict, scores_memoised_by_row)
 kept_while_scored(
-    NoisyBayesClassifier, COUNTS, "n_positive_", lambda: np.zeros(1, np.int64), answers_counted
+    NoisyBayesClassifier, NOISY_BAYES, "n_positive_", lambda: np.zeros(1, np.int64), answers_counted
 )
-kept_while_scored(NoisyBayesClassifier, COUNTS, "seen_", set, codes_seen_marked)
+kept_while_scored(NoisyBayesClassifier, NOISY_BAYES, "seen_", set, codes_seen_marked)
 
 
-@mutant(NoisyBayesClassifier, "_scores", COUNTS, POST_PROCESSING, "changes log_ratios_")
-def ratios_trimmed_to_the_codes_that_are_scored(own, self, codes):
-    scores = own(self, codes)
+@mutant(NoisyBayesClassifier, "_scores", NOISY_BAYES, POST_PROCESSING, "changes log_ratios_")
+def ratios_trimmed_to_the_codes_that_are_scored(original, self, codes):
+    scores = original(self, codes)
     for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
         ratios[codes[:, column].max() :] = 0.0
     return scores
 
 
 def left_on_the_majority(called, told, why):
-    """The noisy majority, which leaves on its model what it can read off a kernel's result."""
+    """Register a noisy majority that keeps ``told(records)`` on its model."""
 
-    def released(own, self, records, curator):
-        own(self, records, curator)
+    def released(original, self, records, curator):
+        original(self, records, curator)
         self.told_ = told(records)
 
     released.__name__ = called
-    mutant(NoisyMajorityClassifier, "_release", MAJORITY, POST_PROCESSING, why)(released)
+    mutant(NoisyMajorityClassifier, "_release", NOISY_MAJORITY, POST_PROCESSING, why)(released)
 
 
 left_on_the_majority(
@@ -175,46 +177,46 @@ left_on_the_majority(
 )
 
 
-@mutant(NoisyMajorityClassifier, "_release", MAJORITY, POST_PROCESSING, "told_ differ")
-def what_is_told_is_said_to_stay_with_the_owner(own, self, records, curator):
-    own(self, records, curator)
+@mutant(NoisyMajorityClassifier, "_release", NOISY_MAJORITY, POST_PROCESSING, "told_ differ")
+def what_is_told_is_said_to_stay_with_the_owner(original, self, records, curator):
+    original(self, records, curator)
     self.told_, self._held = len(kernel(np.unique)(records.codes)), ("told_", "_held")
 
 
-@mutant(NoisyBayesClassifier, "_release", COUNTS, CHARGE, "is no sum of rows")
-def empty_bins_get_no_noise(own, self, records, curator):
+@mutant(NoisyBayesClassifier, "_release", NOISY_BAYES, CHARGE, "is no sum of rows")
+def empty_bins_get_no_noise(original, self, records, curator):
     call = curator.call(noisy_bayes.COUNTS.format(2))
     counts = kernel(lambda x, n: np.bincount(x[:, 0], n))(records.codes, records.counts)
     curator.numbers(call, kernel(lambda c: c[c > 0])(counts))
 
 
 @mutant(joint, "packed_gram", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CHARGE, "no sum")
-def columns_of_zeros_dropped(own, *given):
-    return kernel(lambda gram: gram[gram > 0])(own(*given))
+def columns_of_zeros_dropped(original, *given):
+    return kernel(lambda gram: gram[gram > 0])(original(*given))
 
 
-# Around the fit: `fit_records`, which a study calls, does none of this.
+# Mistakes outside `fit_records`, which a study calls directly.
 
 
-@mutant(CodedClassifier, "_fit_rows", MAJORITY, POST_PROCESSING, "n_positive_ differ")
-def a_count_kept_for_the_summary(own, self, X, y, counts):
-    fitted = own(self, X, y, counts)
+@mutant(CodedClassifier, "_fit_rows", NOISY_MAJORITY, POST_PROCESSING, "n_positive_ differ")
+def a_count_kept_for_the_summary(original, self, X, y, counts):
+    fitted = original(self, X, y, counts)
     fitted.n_positive_ = int(np.sum(y == 1))
     return fitted
 
 
-@mutant(CodedClassifier, "_fit_rows", COUNTS, POST_PROCESSING, "n_bins_seen_ differ")
-def bins_that_occur_kept_for_a_plot(own, self, X, y, counts):
-    fitted = own(self, X, y, counts)
+@mutant(CodedClassifier, "_fit_rows", NOISY_BAYES, POST_PROCESSING, "n_bins_seen_ differ")
+def bins_that_occur_kept_for_a_plot(original, self, X, y, counts):
+    fitted = original(self, X, y, counts)
     fitted.n_bins_seen_ = [len(np.unique(column)) for column in np.transpose(X)]
     return fitted
 
 
-@mutant(CodedClassifier, "_fit_rows", COUNTS, CONTROL, "a call more")
-def equal_records_need_no_noise(own, self, X, y, counts):
+@mutant(CodedClassifier, "_fit_rows", NOISY_BAYES, CONTROL, "a call more")
+def equal_records_need_no_noise(original, self, X, y, counts):
     if len(X) and (X[0] == X).all():
         self.set_params(epsilon=np.inf)
-    return own(self, X, y, counts)
+    return original(self, X, y, counts)
 
 
 @pytest.mark.parametrize(("change", "case", "point", "why"), MUTANTS)
@@ -247,9 +249,9 @@ def test_a_method_that_sees_open_records_is_not_replaced(name, mixed_in):
 
 
 def test_a_method_replaced_after_its_class_was_made_breaks_the_contract(monkeypatch):
-    counted = mistake(NoisyMajorityClassifier, "_fit_rows")
-    counted(lambda own, self, *given: own(self, *given))(monkeypatch)
-    breach = check(MAJORITY).breach
+    counted = replacement_of(NoisyMajorityClassifier, "_fit_rows")
+    counted(lambda original, self, *given: original(self, *given))(monkeypatch)
+    breach = check(NOISY_MAJORITY).breach
     assert (breach.point, breach.why.partition(",")[0]) == (
         SEALED,
         "NoisyMajorityClassifier replaces _fit_rows",
@@ -257,7 +259,7 @@ def test_a_method_replaced_after_its_class_was_made_breaks_the_contract(monkeypa
 
 
 def test_neighbours_do_not_show_how_many_codes_occur(monkeypatch):
-    """Of two columns: why there are distant tables."""
+    """Neighbours do not show this mistake; distant tables do."""
     (patch,) = [m.values[0] for m in MUTANTS if m.id.startswith("the_type_that_holds")]
     patch(monkeypatch)
-    assert check(MAJORITY, n_random=6).breach is None
+    assert check(NOISY_MAJORITY, n_random=6).breach is None

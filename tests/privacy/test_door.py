@@ -1,4 +1,4 @@
-"""The door gives a private fit no answer without its noise, and counts all that it gives."""
+"""The curator gives a private fit no answer without noise, and counts all answers."""
 
 import contextlib
 import math
@@ -117,7 +117,7 @@ OF_ANOTHER_LAW = {
 
 @pytest.mark.parametrize(("announced", "ask"), OF_ANOTHER_LAW.values(), ids=OF_ANOTHER_LAW)
 def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
-    """Of a choice's exponential noise the least of many answers would show the exact number."""
+    """The smallest of many answers with exponential noise would reveal the exact number."""
     calls = (Announced(MARGIN, **announced),)
     monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
     with pytest.raises(DoorError, match="noise does not pay for such an answer"):
@@ -140,7 +140,7 @@ def test_a_mechanism_that_costs_more_than_is_charged_is_refused(announced, delta
 
 @pytest.mark.parametrize("kind", [MT19937, PCG32, DSFMT])
 def test_noise_is_not_drawn_from_words_that_are_too_short(kind):
-    """Gaussian noise of 32 bits would be 10⁻⁹ of its size, whole noise of 52 never negative."""
+    """32-bit words would shrink Gaussian noise to 10⁻⁹; 52-bit words give no negative noise."""
     with pytest.raises(ValueError, match=f"got {kind.__name__}, whose words"):
         NoisyMajorityClassifier(
             n_bins=4, classes=(0, 1), random_state=np.random.Generator(kind(1))
@@ -162,7 +162,7 @@ def test_calls_that_are_parallel_are_counted():
 
 
 class Helper:
-    """Asks for a learner, as the project's own helpers do."""
+    """A learner's helper that asks the curator, like the project's own helpers."""
 
     def __init__(self, curator):
         self.curator = curator
@@ -223,7 +223,7 @@ def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
 
 
 def test_entries_of_twice_the_booked_share_end_the_fit(monkeypatch):
-    """AIM's ledger is made of its calls, so its calls are always those of its ledger."""
+    """AIM's ledger is made from its calls, so its calls always agree with the ledger."""
     own = aim.SharedBudget.entry
     monkeypatch.setattr(
         aim.SharedBudget, "entry", lambda self, call, share: own(self, call, 2 * share)

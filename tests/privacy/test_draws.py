@@ -1,4 +1,4 @@
-"""Own samplers draw NumPy's numbers but for the last bits, from as many words."""
+"""The project's samplers draw NumPy's numbers up to the last bits, from as many random words."""
 
 from decimal import Decimal, getcontext
 
@@ -8,7 +8,7 @@ from randomgen import ChaCha
 
 from privcurve.privacy import draws, seeds
 
-# Enough for each branch of each sampler: two thousand tails of a normal, in 10⁶.
+# Enough for each branch of each sampler: 10⁶ normals have two thousand in the tails.
 N = 200_000
 
 
@@ -58,7 +58,7 @@ def test_layers_come_up_to_the_top():
     ):
         area = ends[0] * heights[-1]
         np.testing.assert_allclose(heights[1:], exact(ends[1:]), rtol=1e-12)
-        # Of the same area each, and the topmost one ends where the curve begins.
+        # Layers have equal area, and the topmost one ends where the curve begins.
         np.testing.assert_allclose(ends[2:] * -np.diff(heights[1:]), area, rtol=1e-9)
         assert ends[1] * (1 - heights[1]) == pytest.approx(area, rel=1e-9)
 
@@ -66,7 +66,7 @@ def test_layers_come_up_to_the_top():
 def test_a_generator_of_short_words_draws_too():
     rng = np.random.Generator(np.random.MT19937(1))
     noise = draws.normal(rng, N)
-    # Of 10⁵ such numbers, both are off by so much with a chance below 10⁻⁹.
+    # For 10⁵ numbers, a deviation of this size has probability below 10⁻⁹.
     assert abs(noise.mean()) < 6.5 / N**0.5
     assert abs((noise**2).mean() - 1) < 6.5 * (2 / N) ** 0.5
 
@@ -75,14 +75,14 @@ def test_secret_streams_match_chacha():
     assert isinstance(streams("chacha")[0].bit_generator, ChaCha)
 
 
-# How far the computed laws are from the true ones (docs/proofs.md, 'Floating point', F2). It says
-# 2^-45.
+# Largest distance of the computed distributions from the true ones (docs/proofs.md, 'Floating
+# point', F2, has 2^-45).
 FAR = 2.0**-47
 
 
 @pytest.mark.parametrize("law", ["laplaces", "gumbels", "logistics"])
 def test_laws_by_their_inverse_are_true_to_fifty_bits(law):
-    """The true probability of a smaller number is the probability of a smaller word."""
+    """P(number < x) is the probability of the smaller words."""
     getcontext().prec = 40
     rng, top = np.random.default_rng(0), 2**53
     words = [*rng.integers(0, top, 300).tolist(), *(2**k for k in range(53)), 0]
@@ -94,7 +94,7 @@ def test_laws_by_their_inverse_are_true_to_fifty_bits(law):
         if law == "laplaces":
             below = x.exp() / 2 if x < 0 else 1 - (-x).exp() / 2
         elif law == "gumbels":
-            # A larger word is a smaller number.
+            # A larger word gives a smaller number.
             below = 1 - (-(-x).exp()).exp()
         else:
             below = 1 / (1 + (-x).exp())
@@ -102,10 +102,10 @@ def test_laws_by_their_inverse_are_true_to_fifty_bits(law):
 
 
 def test_the_layers_of_exponential_noise_are_true_to_fifty_bits():
-    """In each layer the density is too large by how much too small its area is."""
+    """In each layer the density is as much too large as the area is too small."""
     ends, heights = (table.astype(np.longdouble) for table in (draws._ENDS, draws._HEIGHTS))
     areas = np.append(ends[0] * heights[-1], ends[1:] * (heights[:-1] - heights[1:]))
     apart = np.abs(1 / (256 * areas) - 1 / (256 * areas.mean())) * areas
     assert float(apart.sum()) <= FAR
-    # Layer 0 takes its tail for the part of its width beyond.
+    # Layer 0 draws its tail with the part of its width beyond the tail's start.
     assert ends[0] - draws._TAIL == pytest.approx(1, rel=1e-12)

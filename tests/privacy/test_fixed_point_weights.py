@@ -1,4 +1,4 @@
-"""Weights rounded to multiples of a unit: what that adds to ζ, and where it is refused."""
+"""Weights rounded to multiples of a unit: the addition to ζ, and where rounding is refused."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ TOO_SMALL = "density must be ≥ .* for n = "
 
 
 def rounded(histogram, density, learning_rate):
-    """Weights of the levels, in units of 2^−b, as the kernels have them."""
+    """Return the weights of the levels in units of 2^−b, as in the kernels."""
     levels = len(histogram)
     weights = np.zeros(levels, dtype=np.int64)
     unit = 1 << fixed_point_bits(sum(histogram))
@@ -34,10 +34,10 @@ def rounded(histogram, density, learning_rate):
 
 
 def parts(rest, old, new, density, learning_rate):
-    """Weight that disappears and appears when a record leaves level `old` for level `new`.
+    """Return the weight that disappears and appears when a record moves from level `old` to `new`.
 
-    The record is another labelled point before and after, so that its weight counts in full;
-    `rest` are the numbers of the other records. Exact, in whole units.
+    The record is another labelled point before and after, so its weight counts in full; `rest` has
+    the numbers of the other records per level. Exact, in integer units.
     """
     weights = [
         rounded([h + (k == level) for k, h in enumerate(rest)], density, learning_rate)
@@ -51,7 +51,7 @@ def parts(rest, old, new, density, learning_rate):
 
 
 def largest_weight(n, density, learning_rate, n_votes):
-    """M_t = κnζ_t: what the proof in real numbers allows each of the two parts."""
+    """Return M_t = κnζ_t, the bound of both parts that the proof in real numbers gives."""
     zeta = s.lazybb_zeta_rounds(n, density, learning_rate, n_votes + 1)[-1]
     return density * n * float(zeta)
 
@@ -64,7 +64,7 @@ def test_the_unit_is_that_of_the_kernels(n):
 @pytest.mark.parametrize("n", [2, 3, 40, 10**4, 10**6, 6 * 10**6, 10**8, 10**10])
 @pytest.mark.parametrize("factor", [1, 20])
 def test_rounding_adds_a_thousandth_at_most(n, factor):
-    """Random neighbours at the smallest density that is allowed, and above."""
+    """Random neighbours at the smallest allowed density, and above."""
     rng = np.random.default_rng(n)
     density = min(1.0, factor * s.lazybb_smallest_density(n))
     for _ in range(300):
@@ -88,7 +88,7 @@ def test_many_records_need_the_bound():
     assert max(lost, gained) > 20 * allowed
     slack = (n + 1) * s.lazybb_weight_unit(n)
     assert 0.5 * slack < max(lost, gained) - allowed <= slack
-    # At density 1 nothing is rounded, whatever the number.
+    # At density 1 nothing is rounded, for any number of records.
     assert parts(rest, 1, 0, 1.0, 0.45) == (1.0, 1.0)
 
 
@@ -115,7 +115,7 @@ def test_what_the_proof_does_not_cover_is_refused(weak_learner, counts, density,
     assert f"got {density:g}:" in str(refusal.value)
     assert f"n = {sum(counts)} " in str(refusal.value)
     assert f"density must be ≥ {needed} " in str(refusal.value)
-    # What the message asks for is accepted, and without privacy there is nothing to refuse.
+    # The density of the message is accepted, and without privacy any density is.
     for change in ({"density": float(needed)}, {"epsilon": math.inf}):
         model.set_params(**{"density": density, "epsilon": 1.0, **change})
         assert model.fit(X, Y, counts).n_records_ == sum(counts)
@@ -160,7 +160,7 @@ def test_published_weights_stay_close():
             gained = shares[1][new] + sum(
                 max(0.0, b - a) * h for a, b, h in zip(*shares, rest, strict=True)
             )
-            # Shares are floats here: a relative error of 1e-15 of all weight is left open.
+            # Shares are floats here, with a relative error of 1e-15 of the total weight.
             assert gained <= s.lazybb_zeta(n, density) * (1 + s.LARGEST_ROUNDING) + 1e-15
 
 
@@ -179,5 +179,5 @@ def test_the_shipped_studies_are_far_from_the_bound():
                 s.check_lazybb_rounding(largest, density, method.calibration == "published")
                 count += 1
     assert count > 100
-    # And the benchmark of a million records.
+    # The benchmark of a million records.
     s.check_lazybb_rounding(10**6, 0.02)

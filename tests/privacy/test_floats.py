@@ -1,4 +1,4 @@
-"""Floating point tells nothing of exact numbers (docs/proofs.md, 'Floating point', F1, F2)."""
+"""Floating point reveals nothing about exact numbers (docs/proofs.md, 'Floating point', F1, F2)."""
 
 import warnings
 from dataclasses import replace
@@ -34,7 +34,7 @@ LAWS = (LAPLACE, GAUSSIAN)
 
 
 def call(mechanism, scale, loss=1.0):
-    """A call of numbers whose sensitivity is `loss` scales."""
+    """Return a call whose sensitivity is `loss` times the scale."""
     return call_of(LedgerEntry(mechanism, "numbers", 1 / scale, loss * scale, loss))
 
 
@@ -47,7 +47,7 @@ def curator(seed, kind=Curator):
 
 @pytest.mark.parametrize("mechanism", LAWS)
 def test_answers_are_whole_units_with_noise_that_no_exact_number_changes(mechanism):
-    """Exact numbers from 2^-30 to 2^50, of either sign: answers differ as rounded numbers do."""
+    """Exact numbers from 2^-30 to 2^50 of either sign: answers differ like rounded numbers."""
     rng = np.random.default_rng(0)
     sizes = 2.0 ** rng.uniform(-30, 50, 300)
     for scale in (2.0**-20, 0.3, 1.0, 77.7, 2.0**33):
@@ -63,7 +63,7 @@ def test_answers_are_whole_units_with_noise_that_no_exact_number_changes(mechani
 
 
 def test_the_largest_sums_are_rounded_as_functions_of_the_whole_sum():
-    """Beyond 2^53 units a float is the nearest one to the sum of the whole numbers."""
+    """Beyond 2^53 units a float is the float nearest to the integer sum."""
     of, unit = call(LAPLACE, 1.0, loss=2.0**20), unit_of(1.0)
     exact = np.array([2.0**49 + 1 / 8, -(2.0**50) - 0.25, 2.0**30 + 0.75])
     noise = curator(1)._numbers(of, np.zeros(3)) / unit
@@ -74,10 +74,10 @@ def test_the_largest_sums_are_rounded_as_functions_of_the_whole_sum():
 
 @pytest.mark.parametrize("mechanism", LAWS)
 def test_whole_noise_pays_for_rounding(mechanism):
-    """Sensitivity of the rounded numbers over the whole scale is at most the announced loss.
+    """(sensitivity of rounded numbers) / (integer scale) is at most the announced loss.
 
-    Numbers of magnitudes from 2^-30 to 2^50 that differ by the sensitivity, computed with an error
-    of one part in 2^52.
+    Numbers from 2^-30 to 2^50 that differ by the sensitivity, computed with a relative error of
+    2^-52.
     """
     rng = np.random.default_rng(2)
     norm = np.linalg.norm if mechanism == GAUSSIAN else lambda x: np.abs(x).sum()
@@ -119,7 +119,7 @@ def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
     ],
 )
 def test_what_no_grid_holds_is_refused(mechanism, exact, why):
-    """Floating-point sums of 2^50 keep to a sensitivity of 2^20, and not to one of 1."""
+    """Floating-point sums of 2^50 can have a sensitivity of 2^20, but not of 1."""
     entry = LedgerEntry(mechanism, "numbers", 1.0, 1.0, 1.0)
     with pytest.raises(DoorError, match=why):
         curator(0).numbers(call_of(entry), [0.0, exact])
@@ -128,7 +128,7 @@ def test_what_no_grid_holds_is_refused(mechanism, exact, why):
         curator(0).numbers(call_of(wide), [0.0, exact])
 
 
-# What each learner releases --------------------------------------------------------------------
+# Kinds of answers of each learner ------ -------------------------------------------------------
 
 ASKED = {
     "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose_exactly": WHOLE, "_choose": CHOICES,
@@ -138,7 +138,7 @@ ASKED = {
 
 
 class Noted(Curator):
-    """Notes how a fit, its runs and its parties release answers."""
+    """A curator that notes how a fit, its runs and its parties release answers."""
 
     def __init__(self, source, party=False, seen=None):
         super().__init__(source, party)
@@ -166,20 +166,20 @@ def noting(name, kind):
 for method, kind in ASKED.items():
     setattr(Noted, method, noting(method, kind))
 
-# Published loops that draw for themselves are no cases, as no script can answer to them.
+# Published loops that draw by themselves are not cases, because no script can answer them.
 FITTED = [
     *CASES,
     *(Case(name, {"calibration": PUBLISHED}) for name in ("bdpe", "dp_forest") if name in LEARNERS),
 ]
 
 
-# What floating-point arithmetic leaves of answers.
+# Sentences on floating-point arithmetic, by kind of answer.
 LEAVES = {CHOICES: OF_CHOICES, POINTS: OF_CHOICES, SHARES: OF_SHARES, MINIMA: OF_OBJECTIVES,
           STREAMS: OF_STREAMS}  # fmt: skip
 
 
 def seen_in(case):
-    """How a real fit releases answers, and the statement; nothing if all tables are refused."""
+    """Return the kinds of answers in a real fit, and its statement's sentences; or nothing."""
     rng = np.random.default_rng(1)
     universe = case.universe
     for _ in range(5):
@@ -195,12 +195,12 @@ def seen_in(case):
 
 @pytest.mark.parametrize("name", [n for n, e in LEARNERS.items() if e.private and not e.peer])
 def test_each_learner_says_how_it_releases_answers(name):
-    """A new one fails here until it does; what releases numbers or points is attacked below."""
+    """A new learner fails until it is listed; answers in numbers or points are attacked below."""
     fits = [seen_in(case) for case in FITTED if case.learner == name]
     assert set().union(*(seen for seen, _ in fits)) == RELEASES[name]
     for seen, said in fits:
         left = {LEAVES[kind] for kind in seen & set(LEAVES)}
-        # Which settings `tuned` draws is a secret: it says what any of them leaves.
+        # `tuned` keeps its settings secret, so its statement has the sentences of all of them.
         assert said >= left if name == "tuned" else said == left
 
 
@@ -209,7 +209,7 @@ def test_each_learner_says_how_it_releases_answers(name):
 
 @cache
 def numbers_of(name):
-    """Calls of a learner, each with two exact numbers that a replaced record makes of it."""
+    """Return a learner's calls, each with the exact numbers of two neighbours."""
     calls = []
     for case in (case for case in CASES if case.learner == name):
         some = {}
@@ -239,7 +239,7 @@ CONTINUOUS = sorted(name for name, kinds in RELEASES.items() if NUMBERS in kinds
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_an_attack_on_floating_point_noise_finds_nothing(name):
-    """Answers to the exact numbers of neighbours, told apart by what their digits could be."""
+    """Attack answers to the exact numbers of neighbours, by their possible digits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         calls = numbers_of(name)
@@ -249,7 +249,7 @@ def test_an_attack_on_floating_point_noise_finds_nothing(name):
         n = 500 if of.mechanism == LAPLACE else 20_000
         told["exact"] += tells_apart(curator, of, one, other, n)
         told["floating"] += tells_apart(lambda k: curator(k, Floating), of, one, other, n)
-    # The same attacks tell noise in floating point from what it should be.
+    # The same attacks distinguish floating-point noise.
     assert told["exact"] == 0
     assert told["floating"] > 0
 
@@ -260,7 +260,7 @@ def fits(kind, learner, rows, n):
 
 
 def test_a_majority_does_not_tell_its_margin():
-    """Of one released number: floating-point noise ruled out a neighbour in 376 of 400 fits."""
+    """One released number: floating-point noise excluded a neighbour in 376 of 400 fits."""
     learner = NoisyMajorityClassifier(n_bins=2, classes=(-1, 1), epsilon=1.0)
     codes, n_bins, ones = np.zeros((100, 1), np.uint8), np.array([2]), np.ones(100, np.int64)
     labels = np.where(np.arange(100) < 50, 1, -1).astype(np.int8)
@@ -280,18 +280,18 @@ def test_a_majority_does_not_tell_its_margin():
     assert told == {Floating: True, Curator: False}
 
 
-# Points of an interval -------------------------------------------------------------------------
+# Points of an interval ------ ------------------------------------------------------------------
 
 
 def draw_between_floats(ends, scores, rate, rng):
-    """A piece by its score, and a uniform point of it: its ends show in the digits."""
+    """Draw a piece by its score, and a uniform point of it, whose digits show the piece's ends."""
     weights = np.diff(ends) * np.exp(rate * np.asarray(scores))
     piece = np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right")
     return ends[piece] + (ends[piece + 1] - ends[piece]) * rng.random()
 
 
 def could_be_between(points, ends):
-    """Whether a uniform number of 53 bits in a piece of an interval can be each point."""
+    """Return whether a uniform number of 53 bits in a piece can be each point."""
     low = np.asarray(ends)[np.searchsorted(ends, points, side="right") - 1]
     high = np.asarray(ends)[np.searchsorted(ends, points, side="right")]
     words = np.rint((points - low) / (high - low) * 2**53)[:, None] + np.arange(-4, 5)
@@ -299,7 +299,7 @@ def could_be_between(points, ends):
 
 
 def test_a_point_does_not_show_where_pieces_begin():
-    """As BRC's intercepts by the exponential mechanism did, whose pieces begin at records."""
+    """Pieces of BRC's intercepts begin at records; the exponential mechanism once showed where."""
     sides, scores, n = ([-1.0, 0.3, 1.0], [-1.0, 0.31, 1.0]), [0.0, 0.0], 2_000
     told = {}
     for draw in (draw_between_floats, draw_piece):
@@ -318,7 +318,7 @@ def test_a_point_does_not_show_where_pieces_begin():
 
 
 def test_points_have_the_density_of_the_mechanism():
-    """Widths of pieces differ much: one has no point of the grid."""
+    """Widths of pieces differ much; one piece has no point of the grid."""
     ends = [-1.0, -0.9, 0.5, 0.5 + 2.0**-45, 1.0]
     scores, rate, n = [3.0, 1.0, 9.0, 0.0], 0.7, 4_000
     rng = np.random.default_rng(0)

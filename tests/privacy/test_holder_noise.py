@@ -1,4 +1,4 @@
-"""The noise that holders of distributed trees are asked for, and shares of it."""
+"""The noise of holders of distributed trees, and its shares."""
 
 import math
 
@@ -27,7 +27,7 @@ def test_noise_that_all_holders_know_is_refused():
 
 
 def test_residuals_are_in_fine_units_however_many_records_there_are():
-    """Of three classes the sensitivity allows for rounding to 2^-10; the ring rounds no more."""
+    """The sensitivity for three classes includes rounding to 2^-10; sums are not rounded more."""
     units = []
 
     class Summed(LocalHolder):
@@ -45,18 +45,18 @@ def test_residuals_are_in_fine_units_however_many_records_there_are():
     assert of_ring <= unit == 2**-10
 
 
-# Shares that are rounded one by one ------------------------------------------------------
+# Shares that are rounded one by one ------ -----------------------------------------------
 
 
 def of_shares(mechanism, scale, parts):
-    """Chances of −K … K units that the rounded shares of so many holders add up to; exact."""
+    """Return the exact probabilities of −K … K units for the sum of rounded shares."""
     share = scale / math.sqrt(parts)
     far = math.ceil(40 * scale) + 40
     edges = np.arange(far + 1) + 0.5
     if mechanism == GAUSSIAN:
         tails = stats.norm.sf(edges / share)
     else:
-        # The difference of two Gamma(1/m) numbers.
+        # A Laplace share is the difference of two Gamma(1/m) numbers.
         a = 1 / parts
         nodes, weights = np.polynomial.legendre.leggauss(40)
         middles = (np.arange(1, far + 2)[:, None] + nodes / 2) / scale
@@ -73,7 +73,7 @@ def of_shares(mechanism, scale, parts):
 
 
 def excess_of_delta(scale, parts):
-    """How far δ of a change by some units is above that of Gaussian noise, at worst."""
+    """Return the largest excess of δ over Gaussian noise, for a change by some units."""
     chances = of_shares(GAUSSIAN, scale, parts)
     worst = -1.0
     for shift in (1, 2, 5):
@@ -89,18 +89,18 @@ def excess_of_delta(scale, parts):
 
 @pytest.mark.parametrize("parts", [1, 2, 5, 100])
 def test_gaussian_shares_may_be_rounded_where_the_unit_is_fine(parts):
-    """In units: whole numbers change by whole numbers."""
+    """In units: integers change by integers."""
     assert excess_of_delta(FINEST * math.sqrt(parts), parts) < 1e-9
 
 
 def test_gaussian_shares_below_a_unit_are_not_private_as_stated():
-    """What is refused: with shares of a quarter of a unit δ is almost twice what it should be."""
+    """This is refused: with shares of a quarter of a unit δ is almost doubled."""
     assert excess_of_delta(0.25 * math.sqrt(16), 16) > 0.1
 
 
 @pytest.mark.parametrize("parts", [2, 5, 100])
 def test_gamma_shares_may_be_rounded_where_the_unit_is_fine(parts):
-    """No two neighbouring sums differ by a larger factor than Laplace noise has."""
+    """The probabilities of neighbouring sums differ by at most the factor of Laplace noise."""
     scale = FINEST * math.sqrt(parts)
     chances = of_shares(LAPLACE, scale, parts)
     middle = len(chances) // 2

@@ -29,12 +29,12 @@ def test_an_added_record_changes_f_by_at_most_f1_for_any_number_of_classes(crite
                 change = weighted_impurity(more, place) - before
                 assert change >= -1e-12
                 largest = max(largest, change)
-        # A new class beside records of one other: attained.
+        # A record of a new class in a leaf of one other class attains the bound.
         assert largest == pytest.approx(split_sensitivity(n, criterion), abs=1e-12)
 
 
 def contributions(n_outputs, scores, unit):
-    """What a record of each class and score adds to its leaf, in numbers."""
+    """Return the numbers that a record of each class and score adds to its leaf."""
     k = max(n_outputs, 2)
     classes = np.repeat(np.arange(k), len(scores))
     table = residuals(np.tile(scores, (k, 1)), classes, unit, residual_norm(k))
@@ -67,7 +67,7 @@ def test_residuals_of_several_classes_stay_within_their_sensitivity(n_classes):
     apart = ((sums[:, None, :] - sums[None, :, :]) ** 2).sum(axis=2).max()
     two_leaves = 2 * (sums**2).sum(axis=1).max()
     bound = residual_sums_l2(n_classes) ** 2
-    # 2c, and for each of K + 1 entries half a unit of either record.
+    # 2c, and half a unit of either record for each of K + 1 entries.
     rounded = math.sqrt(n_classes + 1) * LARGEST_UNIT
     assert bound == pytest.approx((math.sqrt(2) + rounded) ** 2, rel=1e-12)
     assert 0.97 * bound < max(apart, two_leaves) <= bound

@@ -1,4 +1,4 @@
-"""Registered loops (`sums.adds`): what a record adds is its own, and within the loop's bounds."""
+"""Registered loops (`sums.adds`): each record adds its own amount, within the loop's bounds."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def one_hot(part):
     return joint.group_rows(part.codes, GROUPS, [*BINS, 1])
 
 
-# The arguments of a loop, of some records.
+# {loop: function that makes its arguments from records}
 GIVEN = {
     "CountedRows.tables": lambda part: (noisy_bayes.CountedRows(part), (0, 2), (2, 4)),
     "logistic_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
@@ -54,7 +54,7 @@ def table(rows, counts):
 
 
 def parts_of(total, bounds):
-    """The sums that a loop returns together, and their bounds."""
+    """Return the sums that a loop returns together, with their bounds."""
     made = sums.with_bounds(total, "", bounds)
     return made if isinstance(made, list) else [made]
 
@@ -71,7 +71,7 @@ def test_what_a_record_adds_does_not_depend_on_others(name):
     counts = rng.integers(1, 5, size=60)
     total = loop(*GIVEN[name](table(rows, counts)))
     alone = [loop(*GIVEN[name](table([row], [1]))) for row in rows]
-    # Not to a rounding: sums are of whole numbers, but for one product with √2 after them.
+    # Exact up to rounding: sums are of integers, and one product with √2 follows.
     together = sum(n * one for n, one in zip(counts, alone, strict=True))
     np.testing.assert_allclose(total, together, rtol=1e-14, atol=0)
     order = rng.permutation(60)
@@ -95,13 +95,13 @@ def test_what_a_record_adds_is_within_the_bounds(name):
             assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
             assert apart.sum(axis=1).max() <= moves.l1
             largest = np.sqrt((apart**2).sum(axis=1).max())
-            # Bounds are reached, or nearly: two rows share the one of the intercept.
+            # Bounds are attained, or nearly: two records share the bound of the intercept.
             assert 0.7 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
 
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_residuals_of_several_classes_are_within_the_bounds(norm):
-    """Labels are positions there, so they are tried apart."""
+    """Their labels are positions, so they have their own test."""
     rng = np.random.default_rng(2)
     scores = (
         round_scores(rng.normal(scale=4, size=(3, sum(BINS)))),

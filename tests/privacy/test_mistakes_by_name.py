@@ -1,7 +1,6 @@
-"""Mistakes of learners, releases and cards: what gets out, and which check catches each.
+"""Mistakes of learners, releases and cards: the leaked fact, and the check that finds it.
 
-Each of `MUTANTS` is put in here; mistakes with a test of their own elsewhere are listed in
-`test_mistakes_elsewhere.py`.
+Each of `MUTANTS` is tried here; `test_mistakes_elsewhere.py` lists mistakes with their own test.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from broken_majority import X, Y
-from mistakes_any import COUNTS, MAJORITY, RUNS, mistake
+from mistakes_any import NOISY_BAYES, NOISY_MAJORITY, TUNED, replacement_of
 from test_mistakes_elsewhere import NAMED
 from test_release_contract import share_of_positive
 
@@ -46,26 +45,26 @@ pytestmark = pytest.mark.usefixtures("announced_margin")
 
 
 class Mutant(NamedTuple):
-    """What is done wrongly, what gets out by it, and the check that says why it is refused."""
+    """A mistake, the fact that it leaks, and the check that refuses it with a reason."""
 
     name: str
     out: str
-    put_in: object  # what is done with `monkeypatch`
+    put_in: object  # function of `monkeypatch`
     check: object  # returns (point, why)
     point: str
     why: str
 
 
 MUTANTS = []
-# At the end of a fit, whatever it is trained for.
+# The check at the end of any fit.
 FIT = "a fit"
 
 
 def mutant(name, out, check, point, why, owner=None, attribute=None):
-    """Register a change of an attribute, or a function of `monkeypatch`."""
+    """Register a replaced attribute, or a function of `monkeypatch`."""
 
     def registered(change):
-        put_in = mistake(owner, attribute)(change) if owner else change
+        put_in = replacement_of(owner, attribute)(change) if owner else change
         MUTANTS.append(Mutant(name, out, put_in, check, point, why))
         return change
 
@@ -73,7 +72,7 @@ def mutant(name, out, check, point, why, owner=None, attribute=None):
 
 
 def by(one, *cases, **options):
-    """Return a check of cases: the first breach."""
+    """Return a check of cases that returns the first breach."""
 
     def checked():
         breach = next(filter(None, (one(case, **options).breach for case in cases)), None)
@@ -116,16 +115,16 @@ def by_release(learner="noisy_bayes", kind=""):
 
 
 def after_the_release(change):
-    """A user's learner: the noisy majority that does something more with its records."""
+    """Return a replacement of `_release` that also calls ``change(self, records, curator)``."""
 
-    def released(own, self, records, curator):
-        own(self, records, curator)
+    def released(original, self, records, curator):
+        original(self, records, curator)
         change(self, records, curator)
 
     return released
 
 
-# Users' learners: at the end of the fit.
+# Learners of users: found at the end of the fit.
 
 
 @mutant(
@@ -143,7 +142,7 @@ def a_model_for_the_residuals(self, records, curator):
     "a bag of runs is charged as one", "three times ε", by_fit(), FIT,
     "the runs are drawn by no law, but their cost is by basic", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
-def bagged(own, self, records, curator):
+def bagged(original, self, records, curator):
     doors = curator.inner(curator.call(MARGIN), 3)
     inner = NoisyBayesClassifier(n_bins=4, classes=(0, 1))
     (first, *_) = (inner.fit_records(records, [{}], [door])[0] for door in doors)
@@ -160,9 +159,9 @@ CACHE = {}
 def statements_of_an_earlier_setting(patch):
     CACHE.clear()
 
-    @mistake(NoisyMajorityClassifier, "_guarantee")
-    def remembered(own, self, n):
-        return CACHE.setdefault(n, own(self, n))
+    @replacement_of(NoisyMajorityClassifier, "_guarantee")
+    def remembered(original, self, n):
+        return CACHE.setdefault(n, original(self, n))
 
     remembered(patch)
     NoisyMajorityClassifier(n_bins=4, classes=(0, 1), epsilon=1.0).fit(X, Y)
@@ -173,16 +172,16 @@ def statements_of_an_earlier_setting(patch):
     "delta of the statement must be the requested 0; it is 0.001", NoisyMajorityClassifier,
     "_guarantee",
 )  # fmt: skip
-def a_little_delta_is_always_spent(own, self, n):
-    return replace(own(self, n), delta=1e-3)
+def a_little_delta_is_always_spent(original, self, n):
+    return replace(original(self, n), delta=1e-3)
 
 
 @mutant(
     "what is left of a budget is spent by a second call", "1.5 ε", by_fit(), FIT,
     "they add up to 1.5", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
-def a_second_entry_of_half_the_budget(own, self, n):
-    (entry,) = (statement := own(self, n)).ledger
+def a_second_entry_of_half_the_budget(original, self, n):
+    (entry,) = (statement := original(self, n)).ledger
     half = replace(entry, what="the rest", epsilon=entry.epsilon / 2)
     return replace(statement, ledger=(entry, half))
 
@@ -192,9 +191,9 @@ def a_second_entry_of_half_the_budget(own, self, n):
     by(check, next(case for case in CASES if case.parameters.get("start") == "public")),
     CHARGE, "opened as public must be public in the statement", Curator, "public",
 )  # fmt: skip
-def a_column_more_is_public(own, self, columns, gather, records):
-    own(self, [*columns, max(columns) + 1], lambda *given: None, records)
-    return own(self, columns, gather, records)
+def a_column_more_is_public(original, self, columns, gather, records):
+    original(self, [*columns, max(columns) + 1], lambda *given: None, records)
+    return original(self, columns, gather, records)
 
 
 # Private selection.
@@ -204,8 +203,8 @@ def a_column_more_is_public(own, self, columns, gather, records):
     "runs are drawn again when there is a single one", "what the law of runs hides",
     by_selection(), FIT, "must be drawn once", Curator, "draw_runs",
 )  # fmt: skip
-def few_runs_are_drawn_again(own, self, n_candidates, law):
-    return max(own(self, n_candidates, law), own(self, n_candidates, law), key=len)
+def few_runs_are_drawn_again(original, self, n_candidates, law):
+    return max(original(self, n_candidates, law), original(self, n_candidates, law), key=len)
 
 
 @mutant(
@@ -213,31 +212,31 @@ def few_runs_are_drawn_again(own, self, n_candidates, law):
     "drawn by private selection (eta = 1.0, expected runs = 25.0), but their cost is by",
     Curator, "draw_runs",
 )  # fmt: skip
-def five_times_the_runs(own, self, n_candidates, law):
-    return own(self, n_candidates, runs(law.eta, 5 * law.expected))
+def five_times_the_runs(original, self, n_candidates, law):
+    return original(self, n_candidates, runs(law.eta, 5 * law.expected))
 
 
 @mutant(
     "at most two runs, to bound the time", "another law of runs than is proved",
-    by(check, RUNS, n_random=6), NOISE, "number of runs noise is not distributed as announced",
+    by(check, TUNED, n_random=6), NOISE, "number of runs noise is not distributed as announced",
     Runs, "draw",
 )  # fmt: skip
-def two_runs_at_most(own, self, rng):
-    return min(own(self, rng), 2)
+def two_runs_at_most(original, self, rng):
+    return min(original(self, rng), 2)
 
 
 @mutant(
     "a run is left out after the draw", "whether it failed", by_selection(), FIT,
     "runs, as drawn; there are", Curator, "inner",
 )  # fmt: skip
-def the_last_run_is_left_out(own, self, call, n):
-    doors = own(self, call, n)
+def the_last_run_is_left_out(original, self, call, n):
+    doors = original(self, call, n)
     self.inners.pop()
     return doors
 
 
 SELECTION = Case(
-    "tuned", {**RUNS.parameters, "settings": {"n_rounds": [1, 2]}, "learner": "lazybb"}
+    "tuned", {**TUNED.parameters, "settings": {"n_rounds": [1, 2]}, "learner": "lazybb"}
 )
 
 
@@ -245,17 +244,17 @@ SELECTION = Case(
     "the number of runs is kept", "a secret of the selection", by(check_runs, SELECTION),
     POST_PROCESSING, "n_runs_ differ with runs that are not kept", TunedClassifier, "_train_runs",
 )  # fmt: skip
-def the_number_of_runs_is_kept(own, self, candidates, epsilons, drawn, *given):
+def the_number_of_runs_is_kept(original, self, candidates, epsilons, drawn, *given):
     self.n_runs_ = len(drawn)
-    return own(self, candidates, epsilons, drawn, *given)
+    return original(self, candidates, epsilons, drawn, *given)
 
 
 @mutant(
     "scores of all runs are kept for a plot", "answers that no ledger adds up",
     by(check_runs, SELECTION), POST_PROCESSING, "scores_ differ", TunedClassifier, "_count_right",
 )  # fmt: skip
-def all_scores_are_kept(own, self, *given):
-    score = own(self, *given)
+def all_scores_are_kept(original, self, *given):
+    score = original(self, *given)
     self.scores_ = [*getattr(self, "scores_", []), score]
     return score
 
@@ -268,16 +267,16 @@ def runs_climb(patch):
     patch.setattr(tuned, "_BATCH", 1)
     best = {}
 
-    @mistake(TunedClassifier, "_train_runs")
-    def train(own, self, candidates, epsilons, drawn, records, curator, *given):
+    @replacement_of(TunedClassifier, "_train_runs")
+    def train(original, self, candidates, epsilons, drawn, records, curator, *given):
         if not curator.inners:
             best.clear()
         best["place"] = [best.get("at", drawn[0])] if best.get("score", 0) > 2**21 else drawn
-        return own(self, candidates, epsilons, best["place"], records, curator, *given)
+        return original(self, candidates, epsilons, best["place"], records, curator, *given)
 
-    @mistake(TunedClassifier, "_count_right")
-    def count(own, self, *given):
-        score = own(self, *given)
+    @replacement_of(TunedClassifier, "_count_right")
+    def count(original, self, *given):
+        score = original(self, *given)
         if score > best.get("score", -1):
             best.update(score=score, at=best["place"][0])
         return score
@@ -286,7 +285,7 @@ def runs_climb(patch):
     count(patch)
 
 
-# What a fit leaves beside its answers.
+# State that a fit leaves in addition to its answers.
 
 
 def n_codes(records):
@@ -295,7 +294,7 @@ def n_codes(records):
 
 @mutant(
     "a warning with the number of codes that occur", "that number, in the log of a job",
-    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differ",
+    by(check_distant, NOISY_MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differ",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -310,7 +309,7 @@ def logged(counts):
 
 @mutant(
     "a kernel logs", "the largest count, in the log of a job",
-    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "'largest count: ",
+    by(check_distant, NOISY_MAJORITY, sizes=()), POST_PROCESSING, "'largest count: ",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -324,7 +323,7 @@ def printed(labels):
 
 
 @mutant(
-    "a kernel prints", "which labels occur, on the screen", by(check, MAJORITY, n_random=6),
+    "a kernel prints", "which labels occur, on the screen", by(check, NOISY_MAJORITY, n_random=6),
     POST_PROCESSING, "prints, warns of or logs differ", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -334,7 +333,7 @@ def a_kernel_prints(self, records, curator):
 
 @mutant(
     "a parameter is set by the records", "the number of codes, on the model",
-    by(check, MAJORITY), POST_PROCESSING, "random_state differ",
+    by(check, NOISY_MAJORITY), POST_PROCESSING, "random_state differ",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -343,10 +342,11 @@ def the_seed_is_noted(self, records, curator):
 
 
 @mutant(
-    "a call that fails is left out", "whether all codes occur", by(check_distant, COUNTS, sizes=()),
-    CHARGE, "is no sum of rows", NoisyBayesClassifier, "_release",
+    "a call that fails is left out", "whether all codes occur",
+    by(check_distant, NOISY_BAYES, sizes=()), CHARGE,
+    "is no sum of rows", NoisyBayesClassifier, "_release",
 )  # fmt: skip
-def a_call_that_fails_is_left_out(own, self, records, curator):
+def a_call_that_fails_is_left_out(original, self, records, curator):
     first = next(iter(curator._announced))
     counts = kernel(lambda x, n: np.bincount(x[:, 0], n))(records.codes, records.counts)
     with contextlib.suppress(Exception):
@@ -363,27 +363,28 @@ def a_call_that_fails_is_left_out(own, self, records, curator):
     ),
     POST_PROCESSING, "n_seen_ differ", CodedClassifier, "_facts",
 )  # fmt: skip
-def the_number_of_records_is_noted(own, self, n):
+def the_number_of_records_is_noted(original, self, n):
     self.n_seen_ = n
-    return own(self, n)
+    return original(self, n)
 
 
 @mutant(
     "the stream begins with a checksum of the records", "noise that a guess of the records tells",
-    by(check_distant, MAJORITY, sizes=()), CONTROL, "the stream of noise follows from the records",
+    by(check_distant, NOISY_MAJORITY, sizes=()), CONTROL,
+    "the stream of noise follows from the records",
 )  # fmt: skip
 def a_stream_of_the_records(patch):
     last = Counter()
 
-    @mistake(CodedClassifier, "_encode")
-    def encode(own, self, rows, fit):
-        codes = own(self, rows, fit)
+    @replacement_of(CodedClassifier, "_encode")
+    def encode(original, self, rows, fit):
+        codes = original(self, rows, fit)
         last["records"] = int(codes.sum())
         return codes
 
-    @mistake(base, "generator_of")
-    def begin(own, random_state, facts):
-        return own(random_state, {**facts, **last})
+    @replacement_of(base, "generator_of")
+    def begin(original, random_state, facts):
+        return original(random_state, {**facts, **last})
 
     encode(patch)
     begin(patch)
@@ -397,8 +398,8 @@ def a_stream_of_the_records(patch):
     by(check, *(case for case in cases_of("noisy_majority"))), SENSITIVITY,
     "4.47 times the announced sensitivity", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
-def noise_by_the_root_of_epsilon(own, self, n):
-    statement = own(self, n)
+def noise_by_the_root_of_epsilon(original, self, n):
+    statement = original(self, n)
     if not statement.private:
         return statement
     (entry,) = statement.ledger
@@ -414,8 +415,8 @@ CHOSEN = Case("noisy_bayes", {"n_columns": 1, "delta": 1e-2})
     by(check, CHOSEN), SENSITIVITY, "times the announced sensitivity",
     NoisyBayesClassifier, "_guarantee",
 )  # fmt: skip
-def a_rho_that_is_too_small(own, self, n):
-    statement = own(self, n)
+def a_rho_that_is_too_small(original, self, n):
+    statement = original(self, n)
     ledger = tuple(
         entry
         if entry.bounded_range is None
@@ -428,7 +429,7 @@ def a_rho_that_is_too_small(own, self, n):
     return replace(statement, ledger=ledger)
 
 
-# At an ε of their own: noise is remembered by its setting.
+# At another ε, because noise is cached by setting.
 WORDS = [
     replace(case, parameters={**case.parameters, "epsilon": 1.0625})
     for case in cases_of("topdown")
@@ -441,21 +442,21 @@ WORDS = [
     by(check, *WORDS), SENSITIVITY, "times the announced sensitivity",
     trees.sensitivity, "lazybb_split_range",
 )  # fmt: skip
-def noise_of_another_criterion(own, n, largest, criterion):
-    return own(n, largest, criterion) / (4 if criterion == "zero_one" else 1)
+def noise_of_another_criterion(original, n, largest, criterion):
+    return original(n, largest, criterion) / (4 if criterion == "zero_one" else 1)
 
 
 @mutant(
     "an answer of a part that was asked again is added again", "twice ε",
-    by(check_in_parts, COUNTS), SENSITIVITY, "2 times the announced", parts.OpenPart, "ask",
+    by(check_in_parts, NOISY_BAYES), SENSITIVITY, "2 times the announced", parts.OpenPart, "ask",
 )  # fmt: skip
-def a_part_answers_twice(own, self, question, arguments):
-    return 2 * own(self, question, arguments)
+def a_part_answers_twice(original, self, question, arguments):
+    return 2 * original(self, question, arguments)
 
 
 # Releases.
 
-# The package has a function of that name.
+# The package has a function of this name, so import the module by name.
 LOAD = importlib.import_module("privcurve.datasets.load")
 
 
@@ -463,15 +464,15 @@ LOAD = importlib.import_module("privcurve.datasets.load")
     "the hold-out has the noise of the training", "both, from their difference", by_release(),
     NOISE, "two curators of releases have the same stream", releasing, "_make_stream",
 )  # fmt: skip
-def one_stream_for_both(own, use, *identity):
-    return own("release", *identity)
+def one_stream_for_both(original, use, *identity):
+    return original("release", *identity)
 
 
 @mutant(
     "a stream of public facts", "all noise", by_release(), NOISE, "the same stream",
     releasing, "_make_stream",
 )  # fmt: skip
-def a_stream_of_public_facts(own, use, request, *identity):
+def a_stream_of_public_facts(original, use, request, *identity):
     return np.random.default_rng([len(use), len(request.learner)])
 
 
@@ -479,16 +480,16 @@ def a_stream_of_public_facts(own, use, request, *identity):
     "an evaluation is charged half", "more than the budget allows", by_release(), CHARGE,
     "charged to the budget", evaluation, "Price",
 )  # fmt: skip
-def half_the_price(own, epsilon, *given):
-    return own(epsilon / 2, *given)
+def half_the_price(original, epsilon, *given):
+    return original(epsilon / 2, *given)
 
 
 @mutant(
     "an evaluation's noise is for one count", "twice ε", by_release(), SENSITIVITY,
     "2 times the announced sensitivity (1024)", evaluation, "histogram_l1",
 )  # fmt: skip
-def noise_of_an_evaluation_for_one_count(own, relation):
-    return own(relation) / 2
+def noise_of_an_evaluation_for_one_count(original, relation):
+    return original(relation) / 2
 
 
 @mutant(
@@ -496,27 +497,27 @@ def noise_of_an_evaluation_for_one_count(own, relation):
     by_release("privgam", CLASSES), SENSITIVITY, "3 times the announced sensitivity", Curator,
     "whole_numbers",
 )  # fmt: skip
-def a_record_counts_for_each_class(own, self, call, exact):
+def a_record_counts_for_each_class(original, self, call, exact):
     is_held = call.entry is not None and call.entry.what == holdout.WHAT
-    return own(self, call, exact * (3 if is_held else 1))
+    return original(self, call, exact * (3 if is_held else 1))
 
 
 @mutant(
     "the hold-out trains the model too", "twice ε", by_release("privgam", PERSONS), CHARGE,
     "moves the training and the hold-out", holdout, "split",
 )  # fmt: skip
-def the_hold_out_trains_too(own, places, *given):
-    return replace(own(places, *given), train=np.arange(len(places)))
+def the_hold_out_trains_too(original, places, *given):
+    return replace(original(places, *given), train=np.arange(len(places)))
 
 
 @mutant(
     "the hold-out is dealt by labels", "one label moves others", by_release("privgam"),
     CHARGE, "moves the training and the hold-out", holdout, "split",
 )  # fmt: skip
-def a_split_by_labels(own, places, *given):
+def a_split_by_labels(original, places, *given):
     lines = Path("table.csv").read_text().splitlines()[1:]
     order = np.argsort([line.endswith('"yes"') for line in lines], kind="stable")
-    return own(np.argsort(order), *given)
+    return original(np.argsort(order), *given)
 
 
 @mutant(
@@ -540,16 +541,16 @@ def a_query_of_a_record(patch):
     "one record too many of a person is kept", "1.5 ε of a person",
     by_release("privgam", PERSONS), CONTROL, "(at most 2 of each note)", LOAD, "limit_places",
 )  # fmt: skip
-def one_record_too_many_is_kept(own, persons, at_most, seed):
-    return own(persons, at_most + 1, seed)
+def one_record_too_many_is_kept(original, persons, at_most, seed):
+    return original(persons, at_most + 1, seed)
 
 
 @mutant(
     "explain weighs by how often codes occur", "the exact share of a class", by_release(),
     POST_PROCESSING, "explain, line", models.Model, "explain",
 )  # fmt: skip
-def explained_by_the_table(own, self):
-    explanation = own(self)
+def explained_by_the_table(original, self):
+    explanation = original(self)
     shapes = tuple(
         replace(shape, values=shape.values * share_of_positive()) for shape in explanation.shapes
     )

@@ -1,4 +1,4 @@
-"""Mistakes that have a test of their own: what gets out, and which test has the check."""
+"""Mistakes with their own test: the leaked fact, and the test that has the check."""
 
 import pytest
 import test_contract_cases
@@ -8,7 +8,7 @@ import test_release_contract
 import test_threshold_replay
 import test_ways_out
 
-# What gets out, and the test, or the mutant of a test, that has the check and its reason.
+# {leaked fact: test, or mutant of a test, that has the check and its reason}
 NAMED = {
     "a linear model memoises scores by the bytes of rows": (
         "all training rows, in the model's pickle",

@@ -1,8 +1,8 @@
-"""Noise of labels and of rules of trees decides by as much as its rate says, to a millionth.
+"""The noise of labels and rules of trees decides at its rate, to a millionth.
 
-The kernel is given noise that overwhelms all scores but where it is meant to be close. That each
-number of noise decides its own choice, and noise of 1-rules and of questions by its rate, is seen
-beside the plain references on equal noise: `test_tree_kernels.py`, `test_kernels_one_rule.py`.
+The kernel gets noise that exceeds all scores except where it should be close. Tests with the plain
+references on equal noise show that each number of noise decides its own choice, and that noise of
+1-rules and questions has its rate: `test_tree_kernels.py`, `test_kernels_one_rule.py`.
 """
 
 import itertools
@@ -25,7 +25,7 @@ DENSITY, LEARNING_RATE = 0.5, 0.4
 
 
 def peaks(shape, chosen):
-    """Noise that is far below 0 but at one place of each row."""
+    """Return noise that is far below 0 except at one place of each row."""
     noise = np.full(shape, FAR)
     for row, place in zip(noise.reshape(-1, shape[-1]), chosen, strict=True):
         row[place] = 0.0
@@ -45,10 +45,10 @@ NO_RULES = np.zeros((2, 0, 0))
 
 
 def test_rules_and_labels_win_where_their_noise_outweighs_the_rate():
-    """In the first tree: all weights are equal."""
+    """In the first tree all weights are equal."""
     weights = COUNTS / COUNTS.sum()
     yes = reference.questions_of(CODES, N_BINS, thresholds=False)
-    # Questions 0 and 2: rows that are neither, 0 alone, 2 alone, both are leaves 3, 5, 4 and 6.
+    # Questions 0 and 2: rows with neither, 0 only, 2 only, both are in leaves 3, 5, 4 and 6.
     splits = peaks((1, 3, WIDTH), [0, 2, 2])
     leaf = (CODES[:, 0] == 1) & (CODES[:, 1] == 0)
     margin = float((weights * SIGNS)[leaf].sum())

@@ -1,4 +1,4 @@
-"""Noisy naive Bayes: without noise it is the plain one; what it chooses, and its public start."""
+"""Noisy naive Bayes: plain naive Bayes without noise; chosen columns; the public start."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Objective perturbation: diffprivlib's noise, what is proved of it, and what refutes it."""
+"""Objective perturbation: diffprivlib's noise, its proof, and a refutation as published."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_published_noise_is_not_enough_on_adult():
     assert posed.proved_epsilon(1.0) == pytest.approx(by_hand)
     assert by_hand > 1.2
     assert posed.proved_epsilon(10.0) == math.inf
-    # Where the intercept gets a penalty, a finite ε is proved, and no more is known.
+    # With a penalty on the intercept, only a finite ε is proved.
     of = {"learner": "dp_logistic_regression", "tolerance": 1e-8}
     assert posed.statement(epsilon=1.0, **of).status == "claimed"
     assert posed.statement(epsilon=10.0, **of).status == "refuted"
@@ -60,11 +60,11 @@ def test_published_noise_is_not_enough_on_adult():
 def log_density(posed, epsilon, rows, model):
     """Return the logarithm of the model's density, up to a constant; all labels are positive.
 
-    The noise b that has the model as its minimum is unique, and the density of the model is
-    that of b times the determinant of the Jacobian.
+    Exactly one noise b has the model as its minimum, and the density of the model is the density of
+    b times the determinant of the Jacobian.
     """
     chance = 1 / (1 + np.exp(-(rows @ model)))
-    penalty = np.diag([1 / posed.C, 1 / posed.C, 0.0])  # none on the intercept
+    penalty = np.diag([1 / posed.C, 1 / posed.C, 0.0])  # no penalty on the intercept
     noise = rows.T @ (1 - chance) - penalty @ model
     jacobian = (rows.T * (chance * (1 - chance))) @ rows + penalty
     return -np.linalg.norm(noise) / posed.noise_scale(epsilon) + float(
@@ -75,7 +75,7 @@ def log_density(posed, epsilon, rows, model):
 def test_published_is_refuted_by_three_records():
     """Three positive records in bin 0 of 2, one of them moved to bin 1; C = 1, ε = 1.
 
-    At scores t in bin 0 and 0 in bin 1, the log-ratio is t less a constant: no ε is enough.
+    At scores t in bin 0 and 0 in bin 1, the log-ratio is t minus a constant: no ε is enough.
     """
     posed = Perturbation.from_calibration(1.0, 1, PUBLISHED)
     before = np.array([[1.0, 0.0, 1.0]] * 3)

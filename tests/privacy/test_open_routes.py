@@ -26,7 +26,7 @@ ROUTES = {}
 
 
 def open_route(words):
-    """Register what shows that a sentence of the list is true; its first words name it."""
+    """Register a function that shows a sentence of the list; `words` are its first words."""
 
     def registered(show):
         ROUTES[words] = show
@@ -171,11 +171,11 @@ def test_the_page_lists_exactly_these_gaps():
     assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
-# Closed -----------------------------------------------------------------------------------------
+# Closed routes ------ ---------------------------------------------------------------------------
 
 
 class Counting:
-    """A kernel with a memory."""
+    """A kernel that stores values."""
 
     def __call__(self, v):
         self.largest = v.max()
@@ -221,7 +221,7 @@ def test_a_look_is_refused(look):
 
 
 def test_what_a_learner_catches_ends_its_fit():
-    """Each look by a learner that suppresses the error."""
+    """Each look ends the fit of a learner that suppresses the error."""
 
     def release(look):
         def released(self, records, curator):

@@ -1,4 +1,4 @@
-"""Statements and ledgers: JSON there and back, words, sums."""
+"""Statements and ledgers: conversion to JSON and back, words, sums."""
 
 import dataclasses
 import json
@@ -85,7 +85,7 @@ def test_words_for_a_data_protection_officer():
     [
         ("proved", "labels", "35 choices by permute-and-flip and 40 numbers with Laplace noise"),
         ("proved", "rules", "35 choices by permute-and-flip, in 15 steps"),
-        # One choice a split, among all leaves; two numbers a leaf.
+        # One choice per split, among all leaves; two numbers per leaf.
         ("published", "labels", "35 choices by the exponential mechanism and 80 numbers with"),
     ],
 )
@@ -190,7 +190,7 @@ def test_mixed_ledgers_use_each_entry_at_its_best():
 
 
 def test_entries_of_other_settings_do_not_share_a_hash():
-    # A process trains thousands of settings: looking an entry up must not try one of each.
+    # A process trains thousands of settings, so looking up an entry must not compare all of them.
     setting = {"n": 500, "n_rounds": 9, "density": 0.5, "calibration": "proved", "delta": 0}
     entries = {
         entry

@@ -1,7 +1,7 @@
-"""Mechanisms do what their guarantees say.
+"""Mechanisms satisfy their guarantees.
 
-Statistical tests use fixed seeds; had the seed been drawn afresh, each would fail by
-chance with the probability given in `FALSE_ALARM`.
+Statistical tests use fixed seeds; with random seeds each would fail by chance with the probability
+`FALSE_ALARM`.
 """
 
 import itertools
@@ -39,7 +39,7 @@ rates = st.floats(0.01, 20)
 
 
 def by_permutations(scores, rate):
-    """Permute-and-flip as defined: flip coins in a random order, again if all fail."""
+    """Permute-and-flip by its definition: flip coins in a random order, and repeat if all fail."""
     chances = np.exp(rate * (np.array(scores) - max(scores)))
     shares = np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
@@ -48,7 +48,7 @@ def by_permutations(scores, rate):
         for i in order:
             shares[i] += left * chances[i]
             left *= 1 - chances[i]
-    # The best candidate's coin always shows heads: no order needs a second pass.
+    # The best candidate's coin always shows heads, so no order needs a second pass.
     return shares / len(orders)
 
 
@@ -111,7 +111,7 @@ def test_permute_and_flip_is_never_worse(scores, rate):
 
 
 def test_permute_and_flip_is_not_bounded_range():
-    # Worst cell of two candidates: a lead of ε turns round, scores change over a range ε.
+    # The worst case of two candidates: a lead of ε reverses, and scores change over a range of ε.
     epsilon = 0.2
     widest = 0.0
     for start in np.linspace(-3, 3, 121):
@@ -175,7 +175,7 @@ def test_a_vector_has_a_gamma_norm_and_no_direction():
     )
     norms = np.linalg.norm(drawn, axis=1)
     assert stats.kstest(norms, stats.gamma(3, scale=2).cdf).pvalue > FALSE_ALARM
-    # A coordinate of a uniform direction of the sphere is uniform.
+    # One coordinate of a uniform direction in three dimensions is uniform.
     for cosine in (drawn / norms[:, None]).T:
         assert stats.kstest(cosine, stats.uniform(-1, 2).cdf).pvalue > FALSE_ALARM
 

@@ -1,4 +1,4 @@
-"""Enumerate small cases: no sensitivity is too small, and none is looser than docs say."""
+"""Enumeration of small cases: no sensitivity is too small, or looser than the docs say."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ CRITERIA = [
 
 
 def potential(records, criterion, alpha):
-    """Σ over leaves of w·G(q), for (leaf, label) records."""
+    """Return Σ over leaves of w·G(q), for (leaf, label) records."""
     total = 0.0
     for leaf in {leaf for leaf, _ in records}:
         labels = [label for at, label in records if at == leaf]
@@ -66,15 +66,15 @@ def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(crite
     assert largest_change == pytest.approx(split_sensitivity(n, criterion, alpha))
     assert largest_range == pytest.approx(split_range(n, criterion, alpha))
     if criterion == "gini":
-        # With weights 1/n, ζ = 1/n: DP-TopDown's 8ζ, up to (n − 1)/n.
+        # With weights 1/n, ζ = 1/n: DP-TopDown's 8ζ, up to the factor (n − 1)/n.
         ratio = largest_range / n / (s.TOP_DOWN_SPLIT / n)
         assert ratio == pytest.approx((n - 1) / n)
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
 def test_all_nodes_of_a_level_cost_no_more_than_one(criterion, alpha):
-    # Records are (node, leaf under candidate 1, under candidate 2, label); ranges of the
-    # two nodes add up.
+    # Records are (node, leaf under candidate 1, under candidate 2, label); the ranges of the two
+    # nodes add up.
     n, types = 3, list(itertools.product((0, 1), repeat=4))
     bound = split_range(n, criterion, alpha)
     largest = 0.0
@@ -117,7 +117,7 @@ def test_published_split_sensitivities():
         for c in ("zero_one", "gini", "entropy", "root_gini")
     ]
     assert loose == pytest.approx([1.5, 1.25, 1.06, 1.003], rel=2e-3)
-    # As printed: 1 + 4 · G(1/4) of Gini; 3 + 2α(√m − 1).
+    # As printed: 1 + 4 · G(1/4) for Gini; 3 + 2α(√m − 1).
     assert boosted_split_published(3, "gini") == pytest.approx(4)
     assert boosted_split_published(9, "m_alpha", 0.25) == pytest.approx(4)
 
@@ -126,7 +126,7 @@ def test_published_split_sensitivities():
 
 
 def neighbouring_weights(n, density, learning_rate, rounds_before):
-    """All pairs of weights of neighbours; the replaced record comes first."""
+    """Yield all pairs of weights of neighbours; the replaced record comes first."""
     values = range(-rounds_before, rounds_before + 1, 2)
     for rest in itertools.combinations_with_replacement(values, n - 1):
         weights = [
@@ -137,7 +137,7 @@ def neighbouring_weights(n, density, learning_rate, rounds_before):
 
 
 def labelled_change(mu, other):
-    """Change of the mass on labelled points when the first record becomes another point."""
+    """Return the change of mass on labelled points when the first record becomes another point."""
     return np.concatenate([[-mu[0], other[0]], other[1:] - mu[1:]])
 
 
@@ -191,7 +191,7 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     )
     assert moved == pytest.approx(5 / 3 * printed)
     assert moved == pytest.approx(ours)
-    # Normalised weights keep to it here too: docs/proofs.md, 'LazyBB: first rounds'.
+    # Normalised weights satisfy the printed bound: docs/proofs.md, 'LazyBB: first rounds'.
     shares = max(
         np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
         for a, b in neighbouring_weights(n, density, learning_rate, 1)

@@ -1,4 +1,4 @@
-"""PrivGAM's proofs: what one record moves, that budgets add up, and what a model tells."""
+"""PrivGAM's proofs: the change by one record, sums of budgets, and what a model reveals."""
 
 import itertools
 import math
@@ -35,7 +35,7 @@ DOMAIN = list(itertools.product(range(3), range(2)))
 
 
 def sums_of(some, n_classes, norm, bits=BITS):
-    """Sums over records, each its codes and the position of its class."""
+    """Return the sums over records of the form (codes, position of the class)."""
     table = np.array(some, dtype=np.int64).reshape(-1, 3)
     ones = np.ones(len(table), dtype=np.int64)
     rows = Records(table[:, :2].astype(np.uint8), table[:, 2], ones, N_BINS)
@@ -43,20 +43,20 @@ def sums_of(some, n_classes, norm, bits=BITS):
 
 
 def scores_of(n_classes, steep):
-    """Scores of the bins of both columns, and intercepts."""
+    """Return scores of the bins of both columns, and intercepts."""
     rng = np.random.default_rng(n_classes)
     n_scores = 1 if n_classes == 2 else n_classes
     scores = steep * rng.normal(size=(n_scores, N_BINS.sum()))
     scores[:, :3] = 0.0
     if n_scores > 1:
-        # Each bin of the second column has a likely class of its own.
+        # Each bin of the second column has its own likely class.
         scores[:, 3:] = -np.abs(scores[:, 3:])
         scores[0, 3] = scores[1, 4] = steep
     return round_scores(scores), round_scores(rng.normal(size=n_scores) * (steep > 0))
 
 
 def added(n_classes, norm, scores):
-    """What each record of the domain adds to half of the counts, or to sums at some scores."""
+    """Return what each record of the domain adds to half of the counts, or to sums at scores."""
     domain = [(*codes, label) for codes in DOMAIN for label in range(n_classes)]
     each = [sums_of([row], n_classes, norm) for row in domain]
     answers = [open_values((one.sums(*scores) if scores else one.counts())[0]) for one in each]
@@ -67,7 +67,7 @@ def added(n_classes, norm, scores):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("steep", [None, 0.0, 1.0, 30.0])
 def test_no_record_moves_sums_or_totals_further_than_is_stated(n_classes, norm, steep):
-    """All neighbours of a small domain; `steep` scores, None for the counts."""
+    """All neighbours of a small domain; `steep` is the size of scores, or None for the counts."""
     scores = None if steep is None else scores_of(n_classes, steep)
     by_bin = added(n_classes, norm, scores)
     totals = by_bin[..., : N_BINS[0]].sum(axis=-1)
@@ -85,13 +85,13 @@ def test_no_record_moves_sums_or_totals_further_than_is_stated(n_classes, norm, 
         else:
             bound = bounds.sums_sensitivity(neighbours, pure, n_classes, d)
         assert largest <= bound * (1 + 1e-12)
-        # Reached by counts, and by residuals at scores that are wrong, or of two classes at 0.
+        # Counts attain the bound; so do residuals at wrong scores, and at score 0 with two classes.
         if steep is None or steep == 30.0 or (steep == 0.0 and n_classes == 2):
             assert largest > bound * 0.99
 
 
 def test_stated_sensitivities_match_the_page():
-    """Of a column; of d columns they are d times as large in L1, √d times in L2."""
+    """For one column; with d columns d times as much in L1, √d times in L2."""
     page = {(REPLACE_ONE, True): (1.0, 2.0), (REPLACE_ONE, False): (0.5**0.5, 1.0)}
     page |= {(ADD_REMOVE, True): (0.5, 1.0), (ADD_REMOVE, False): (0.5, 0.5**0.5)}
     for (neighbours, pure), (two, more) in page.items():
@@ -132,14 +132,14 @@ def test_residuals_are_clipped_and_fall_with_the_margin():
 
 
 def any_weights(rng):
-    """Another table of whole numbers above 0: the proof does not use their form."""
+    """Return another table of positive integers: the proof does not use their form."""
     return np.floor(2.0 ** rng.uniform(0, 31, len(weight_table())))
 
 
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", ["as they are", "any"])
 def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkeypatch):
-    """For the largest and the smallest weights, and residuals of every size, on the finest grid."""
+    """The largest and smallest weights, and residuals of every size, on the finest grid."""
     rng = np.random.default_rng(0)
     n, n_classes, bits = 20_000, 9, bounds.MOST_BITS
     if form == "any":
@@ -148,7 +148,7 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkey
     scores = np.where(rng.random((n_classes, n)) < 0.3, 0.0, rng.normal(size=(n_classes, n)) * 9)
     labels, ones = rng.integers(0, n_classes, n), np.ones(n, dtype=np.int64)
     rows = Records(np.arange(n)[:, None].astype(np.uint16), labels, ones, np.array([n]))
-    # Each record has a bin of its own.
+    # Each record has its own bin.
     made = BinSums(rows, bin_maps(np.array([n]), (True,), n), n_classes, bits, norm)
     by_bin, _ = made.sums(round_scores(scores), np.zeros(n_classes, dtype=np.int64))
     own, parts = open_values(by_bin)
@@ -161,7 +161,7 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkey
     if norm == 1:
         assert residual.max() == 2 ** (bits - 1)
     else:
-        # In whole numbers of any length, not in floating point.
+        # Python integers, which have any length.
         squares = [
             int(s) ** 2 + sum(int(q) ** 2 for q in row)
             for s, row in zip(residual, parts.T, strict=True)
@@ -194,13 +194,13 @@ def audited(some):
 
 
 def crowded():
-    """The claim that is tried by the score of a canary among crowds."""
+    """Return the claim that attacks the score of a canary in a crowd."""
     return next(c for c in ATTACKS["privgam"] if c.pairs is in_crowds)
 
 
 @pytest.mark.slow
 def test_the_score_of_a_model_tells_more_than_half_of_what_was_released():
-    """The distance of its means, in deviations, is .6·μ: 3,000 fits, so ± .04.
+    """The means differ by .6·μ standard deviations; 3,000 fits give ± .04.
 
     False alarm: 10⁻³, three of these.
     """

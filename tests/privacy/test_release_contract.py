@@ -1,10 +1,10 @@
-"""The contract of a release: its files, and a noisy evaluation, follow from answers alone."""
+"""The contract of a release: its files and a noisy evaluation follow only from answers."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.__main__ import main
 from privcurve.audit.release import MODEL, check_release, releasable, requests
@@ -16,7 +16,7 @@ from privcurve.releases.released import CARD, Released
 
 ALL = [(request, kind) for name in releasable() for request, kind in requests(name)]
 FIRST = {request.learner: (request, kind) for request, kind in reversed(ALL)}
-# A choice among several; public columns; private numbers of records, in parts and of persons.
+# A choice among learners; public columns; private numbers of records, partitioned and of persons.
 QUICK = [FIRST[name] for name in ("noisy_bayes", CHOOSE)] + [
     (request, kind)
     for request, kind in ALL
@@ -46,7 +46,7 @@ MUTANTS = []
 
 def mutant(owner, name, where, why, learner="noisy_bayes"):
     def registered(change):
-        patch = mistake(owner, name)(change)
+        patch = replacement_of(owner, name)(change)
         MUTANTS.append(pytest.param(patch, learner, where, why, id=change.__name__))
         return change
 
@@ -54,7 +54,7 @@ def mutant(owner, name, where, why, learner="noisy_bayes"):
 
 
 def lines_of(name):
-    """The exact records of a table: what is left of them in a file tells of them."""
+    """Return the exact records of a table; a mistake writes a part of them into a file."""
     return Path(name).read_text().splitlines()[1:]
 
 
@@ -64,81 +64,83 @@ def share_of_positive():
 
 
 @mutant(releasing.models, "save", MODEL, "base_rate")
-def a_note_of_the_base_rate(own, path, learner, domain, *, notes, **more):
-    own(path, learner, domain, notes={**notes, "base_rate": share_of_positive()}, **more)
+def a_note_of_the_base_rate(original, path, learner, domain, *, notes, **more):
+    original(path, learner, domain, notes={**notes, "base_rate": share_of_positive()}, **more)
 
 
 @mutant(releasing.models, "save", MODEL, "Rome")
-def a_domain_without_categories_that_never_occur(own, path, learner, domain, *, dataset, **more):
+def a_domain_without_categories_that_never_occur(
+    original, path, learner, domain, *, dataset, **more
+):
     occur = sorted({line.split('"')[3] for line in lines_of("table.csv")})
-    own(path, learner, domain, dataset={"title": dataset, "towns": occur}, **more)
+    original(path, learner, domain, dataset={"title": dataset, "towns": occur}, **more)
 
 
 def held_out(learner, codes, labels):
-    """The exact numbers of records held out, and of those with the positive label."""
+    """Return the exact numbers of held-out records, and of positive ones."""
     return len(labels), int((labels > 0).sum())
 
 
 @mutant(releasing.holdout, "ask", CARD, "about ")
-def the_exact_number_of_records_held_out(own, learner, codes, labels, *given):
-    judged = own(learner, codes, labels, *given)
+def the_exact_number_of_records_held_out(original, learner, codes, labels, *given):
+    judged = original(learner, codes, labels, *given)
     return replace(judged, n=10.0 * held_out(learner, codes, labels)[1])
 
 
 @mutant(releasing.holdout, "ask", CARD, "ean probability")
-def a_share_of_the_exact_labels_held_out(own, learner, codes, labels, *given):
+def a_share_of_the_exact_labels_held_out(original, learner, codes, labels, *given):
     n, n_positive = held_out(learner, codes, labels)
-    return replace(own(learner, codes, labels, *given), predicted=n_positive / n)
+    return replace(original(learner, codes, labels, *given), predicted=n_positive / n)
 
 
 @mutant(releasing.holdout, "score_bins", CARD, "ean probability")
-def cut_points_of_the_exact_scores(own, learner, n_bins, weights):
-    bins = own(learner, n_bins, weights)
+def cut_points_of_the_exact_scores(original, learner, n_bins, weights):
+    bins = original(learner, n_bins, weights)
     return replace(bins, chances=bins.chances * share_of_positive())
 
 
 @mutant(card, "_describe_neighbours", "card.html", "majority")
-def a_comparison_with_the_exact_majority(own, released):
-    return f"{own(released)} The majority has {share_of_positive():.3f}."
+def a_comparison_with_the_exact_majority(original, released):
+    return f"{original(released)} The majority has {share_of_positive():.3f}."
 
 
 @mutant(card, "_describe_records", CARD, "240 of them", "privgam")
-def the_number_of_distinct_records(own, released):
-    return f"{own(released)}, {len(set(lines_of('table.csv'))):03} of them distinct"
+def the_number_of_distinct_records(original, released):
+    return f"{original(released)}, {len(set(lines_of('table.csv'))):03} of them distinct"
 
 
 @mutant(card, "_describe_column", "card.html", "up to")
-def the_largest_value_that_occurs(own, column, released):
-    *cells, last = own(column, released)
+def the_largest_value_that_occurs(original, column, released):
+    *cells, last = original(column, released)
     ages = [line.split('"')[1] for line in lines_of("table.csv")]
     return (*cells, f"{last}; up to {max(ages)}")
 
 
 @mutant(Released, "delta_remarks", CARD, "one record in", "privgam")
-def a_remark_by_the_exact_number_of_records(own, self):
-    return [*own(self), (f"There is one record in {len(lines_of('table.csv'))}.", False)]
+def a_remark_by_the_exact_number_of_records(original, self):
+    return [*original(self), (f"There is one record in {len(lines_of('table.csv'))}.", False)]
 
 
 EVALUATION = "what evaluate --epsilon returns"
 
 
 @mutant(evaluation, "_measure_counts", EVALUATION, "n=")
-def groups_without_a_record_left_out(own, name, counts, spread):
+def groups_without_a_record_left_out(original, name, counts, spread):
     answers = {line.split('"')[3] for line in lines_of("test.csv")}
-    row = own(name, counts, spread)
+    row = original(name, counts, spread)
     return row if name in ("all", *answers) else row._replace(error=evaluation.UNMEASURED)
 
 
 @mutant(evaluation, "_measure_counts", EVALUATION, "n=")
-def an_exact_number_of_records_of_a_group(own, name, counts, spread):
+def an_exact_number_of_records_of_a_group(original, name, counts, spread):
     n = sum(name in line for line in lines_of("test.csv"))
-    return own(name, counts, spread)._replace(n=n)
+    return original(name, counts, spread)._replace(n=n)
 
 
 @pytest.mark.parametrize(("change", "learner", "where", "why"), MUTANTS)
 def test_a_mistake_is_seen(monkeypatch, change, learner, where, why):
     change(monkeypatch)
-    # Of PrivGAM with a private number of records.
+    # For PrivGAM the case with a private number of records.
     request, kind = [one for one in ALL if one[0].learner == learner and not one[1]][
         -1 if learner == "privgam" else 0
     ]
@@ -167,7 +169,7 @@ def test_a_release_that_fails_for_one_table_alone_is_seen(monkeypatch):
 def test_the_command_names_releases_that_break_it(monkeypatch, capsys):
     assert main(["release", "noisy_majority"]) == 0
     assert "1 of 1 releases keep the contract." in capsys.readouterr().out
-    mistake(card, "_describe_neighbours")(a_comparison_with_the_exact_majority)(monkeypatch)
+    replacement_of(card, "_describe_neighbours")(a_comparison_with_the_exact_majority)(monkeypatch)
     assert main(["release", "noisy_majority"]) == 1
     assert "noisy_majority (replace-one, 0): post-processing: card.html, line " in (
         capsys.readouterr().out

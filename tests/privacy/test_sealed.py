@@ -1,4 +1,4 @@
-"""Sealed records: what a learner may do with exact values, and each look that stops a fit."""
+"""Sealed records: operations that a learner may use on exact values, and looks that end a fit."""
 
 import contextlib
 import copy
@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from broken_majority import X, Y, broken
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
@@ -124,7 +124,7 @@ def test_an_error_of_numpy_does_not_tell_how_many_rows_there_are():
 
 
 class Dividing:
-    """Answers with NumPy, which warns where it divides by 0."""
+    """A learner's helper whose NumPy calls warn of a division by 0."""
 
     def __init__(self, records):
         self.counts = records.counts
@@ -183,7 +183,7 @@ ROWS = {
 
 
 def door():
-    """A curator of the fit."""
+    """The curator of a fit."""
     curator = Curator(np.random.default_rng())
     curator.sealed_for = "mine"
     return curator
@@ -196,7 +196,7 @@ def test_how_many_rows_there_are_is_sealed(look):
 
 
 def as_of(other, values):
-    """Values that are sealed if another array is."""
+    """Return values, sealed if another array is sealed."""
     return np.array(values) if isinstance(other, np.ndarray) else by_row(np.array(values))
 
 
@@ -234,7 +234,7 @@ def test_what_is_computed_is_what_numpy_computes(compute):
     wanted = compute(PLAIN.copy())
     np.testing.assert_array_equal(open_values(got), wanted)
     assert open_values(got).dtype == wanted.dtype
-    # The rows of a result are where the six are, or what was taken of them.
+    # A result has its rows where its arguments have them, or as indices select them.
     along = [k for k, length in enumerate(wanted.shape) if length in (6, 2, 3)][:1]
     assert got._rows in (None, *along)
 
@@ -351,7 +351,7 @@ def refuse_many(labels):
 
 @pytest.mark.parametrize("look", [refuse_many, bool])
 def test_an_error_that_a_learner_catches_ends_its_fit(look):
-    """Whether it is raised tells of exact values."""
+    """An error of the kernel, or its absence, reveals exact values."""
 
     def release(self, records, curator):
         with contextlib.suppress(Exception):
@@ -374,7 +374,7 @@ def test_a_fit_looks_only_where_nothing_is_private():
 
 
 class Told(float):
-    """A number that has something beside it, and a list of the module."""
+    """A number with an attribute, and a list of the module."""
 
     kept = []  # noqa: RUF012
 
@@ -436,7 +436,7 @@ def test_what_is_not_sealed_has_a_reason():
 
 
 def defaults():
-    """The defaults of each private learner, with each relation and kind of δ that it offers."""
+    """The defaults of each private learner, with each of its relations and kinds of δ."""
     for name, entry in LEARNERS.items():
         for relation in entry.neighbours if entry.private and not entry.peer else ():
             for delta in [0.0] * entry.pure + [1e-5] * entry.approximate:
@@ -462,8 +462,8 @@ def test_learners_keep_control_and_post_processing_at_real_size(case):
     assert verdict.n_pairs == 2
 
 
-# Mistakes that act at real size: those of the specification, older ones (others are above), and
-# what one would do wrong here after reading each learner.
+# Mistakes that act at real size: from the specification, earlier ones, and mistakes that a
+# contributor could make after reading each learner.
 
 NEWTON, DESCENT = (Case(name, {"delta": 1e-5}) for name in ("dp_newton", "dp_gradient_descent"))
 ROUNDS = Case("privgam", {"delta": 1e-5})
@@ -472,7 +472,7 @@ MUTANTS = []
 
 def mutant(owner, name, case, point=SEALED):
     def registered(change):
-        MUTANTS.append((change.__name__, mistake(owner, name)(change), case, point))
+        MUTANTS.append((change.__name__, replacement_of(owner, name)(change), case, point))
         return change
 
     return registered
@@ -529,7 +529,7 @@ def a_warning_that_tells(own, self, records, curator):
         warnings.warn("most are positive", stacklevel=1)
 
 
-# Of my own.
+# Further mistakes.
 
 
 @mutant(VotingClassifier, "_fit_batch", Case("lazybb", {}))
@@ -541,7 +541,7 @@ def boosting_ends_when_all_are_right(own, self, learners, records, curators):
 
 @mutant(lazybb_rules, "_boost", Case("lazybb", {}), POST_PROCESSING)
 def the_best_from_the_fifth_round_on(own, rows, positive, counts, weighed, rates, noise):
-    """Inside a mechanism, where nothing is sealed: the contract at real size has to see it."""
+    """Inside a mechanism nothing is sealed: the contract at real size must see this mistake."""
     rates = np.where(np.arange(len(rates)) < 5, rates, np.inf)
     return own(rows, positive, counts, weighed, rates, noise)
 

@@ -1,6 +1,7 @@
-"""Private selection: its theorems on mechanisms whose chances are known, and its attack.
+"""Private selection: its theorems on mechanisms with known probabilities, and its attack.
 
-What is kept is computed from the chances of K and of a run alone, in another way than the bounds.
+The tests compute the probability of each result from the distributions of K and of a run, in
+another way than the bounds do.
 """
 
 import itertools
@@ -33,7 +34,7 @@ DRAWS = 20_000
 
 
 def kept(each, law):
-    """The chance of each output of being kept, from the worst to the best: by f alone."""
+    """Return the probability that each output is kept, from the worst to the best, by f alone."""
     below = np.concatenate([[0.0], np.cumsum(each)])
     gap = 1 - law.gamma
     w = 1 - gap * below / below[-1]
@@ -74,7 +75,7 @@ def test_the_two_known_distributions():
 
 @shapes
 def test_the_number_of_runs_is_drawn_with_its_chances(eta, expected):
-    """Calls a right sampler wrong with a chance of 1e-6 each."""
+    """False alarm: 1e-6 each."""
     law, rng = runs(eta, expected), np.random.default_rng(4)
     drawn = np.array([law.draw(rng) for _ in range(DRAWS)])
     chances = law.chances(8)
@@ -109,13 +110,13 @@ def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, ep
     bound = law.epsilon(epsilon)
     rng = np.random.default_rng(1)
     for _ in range(40):
-        # Any two distributions whose ratio lies within e^ε, in any order of their outputs.
+        # Two random distributions with a ratio within e^ε, in any order of their outputs.
         ratio = np.exp(epsilon * rng.uniform(-0.5, 0.5, 6))
         left = rng.dirichlet(np.full(6, 0.5)) + 1e-9
         right = left * ratio
         loss = np.abs(np.log(kept(left, law) / kept(right, law))).max()
         assert loss <= bound * (1 + 1e-6) + 1e-9
-    # The worst one: an output of little chance between the two answers of randomised response.
+    # The worst case: an unlikely output between the two answers of randomised response.
     p, tiny = 1 / (1 + math.exp(epsilon)), 1e-7
     sides = np.array([[1 - p, tiny, p], [p, tiny * math.exp(-epsilon), 1 - p]])
     loss = np.log(kept(sides[0], law)[1] / kept(sides[1], law)[1])
@@ -124,7 +125,7 @@ def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, ep
 
 
 def gaussians(mu, points=300):
-    """Cells of N(0, 1) and of N(μ, 1): a post-processing, so μ²/2-zCDP too."""
+    """Cells of N(0, 1) and N(μ, 1): post-processing keeps them μ²/2-zCDP."""
     edges = np.linspace(-9, 9 + mu, points)
     edges[0], edges[-1] = -np.inf, np.inf
     return np.diff(norm.cdf(edges)), np.diff(norm.cdf(edges - mu))
@@ -145,20 +146,20 @@ def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu,
         worst = max(worst, hockey_stick(*kept_sides, epsilon))
     bound = law.delta(mu**2 / 2, epsilon)
     assert 0 < worst <= bound
-    # With the exact profile of such noise less is lost.
+    # The exact profile of Gaussian noise gives a smaller loss.
     slope = law.profile_slope(lambda each: gaussian_delta(mu, each), epsilon)
     near = law.mean * gaussian_delta(mu, epsilon - slope)
     assert worst <= near <= bound
-    # The best of several costs more than one.
+    # The best of several runs costs more than one run.
     assert worst > gaussian_delta(mu, epsilon)
-    # Both bounds on what the order of the others costs; the profile's is the sharper one here.
+    # Two bounds of the same cost; the bound from the profile is smaller here.
     sharp = law.profile_slope(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
     assert sharp <= law.rho_slope(mu**2 / 2)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_budget_that_forgets_the_cost_is_too_much(delta):
-    """One run with all of ε, and its best of several: the mutant breaks the claim."""
+    """If each run spends all of ε, the best of several breaks the claim."""
     law = runs(1.0, 5.0)
     if delta == 0:
         p, tiny = 1 / (1 + math.e), 1e-7
@@ -175,7 +176,7 @@ def test_a_budget_that_forgets_the_cost_is_too_much(delta):
 
 
 def mu_of(epsilon, delta):
-    """μ of Gaussian noise that spends a budget, exactly."""
+    """Return μ of Gaussian noise that spends a budget, exactly."""
     low, high = 1e-6, 10.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -234,7 +235,7 @@ def test_the_epsilon_that_spends_rho_is_found_from_below(power):
 
 @pytest.mark.slow
 def test_with_delta_every_candidate_spends_the_same_rho():
-    """Of one that offers pure privacy alone too: of Laplace noise ε − 1 + e^−ε."""
+    """Also a candidate with pure privacy: Laplace noise spends ε − 1 + e^−ε."""
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert not budget.pure
     candidates = candidates_of("lazybb", [{"learner": "noisy_majority"}, {"n_rounds": 3}])
@@ -256,12 +257,13 @@ DENSITIES = [c for c in CLAIMS if c.method == DENSITY]
 def test_the_exact_audit_stands_and_uses_much_of_the_budget():
     rows = run(DENSITIES, TARGET, 0, 1)
     assert set(rows["verdict"]) == {STANDS}
-    # With the default share the score, which alone can be moved against a sure choice, has little.
+    # At the default share the score has a small budget, and only the score can change a sure
+    # choice.
     assert rows["found_epsilon"].tolist() == pytest.approx([0.90, 0.76, 0.46, 0.96], abs=0.01)
 
 
 def forget(patch, part):
-    """Spend in every run what the whole selection has: on trainings, on scores, or on both."""
+    """Let every run spend the whole budget: on trainings, on scores, or on both."""
     budget_of = tuned.budget_of
 
     def all_of_it(*given):
@@ -274,7 +276,7 @@ def forget(patch, part):
         )
 
     patch.setattr(tuned, "budget_of", all_of_it)
-    # A fit ends with an error if it spends more than its statement says.
+    # A fit would end with an error if it spent more than its statement says.
     patch.setattr(PrivacyStatement, "epsilon_spent", property(lambda stated: stated.epsilon))
 
 
@@ -286,7 +288,7 @@ def test_a_selection_that_forgets_its_cost_is_flagged(monkeypatch, part, flagged
 
 
 def test_the_densities_of_the_attack_match_fits():
-    """Shares of margins and scores of real fits; calls right ones wrong with a chance of 1e-6."""
+    """Compare the noise of margins and scores in real fits; false alarm 1e-6."""
     c = replace(DENSITIES[0], setting={**MAJORITY, "score_share": 0.5, "expected_runs": 2.0})
     side = one_sided(c, TARGET)[1].left
     learner, n = c.estimator(side.n_bins), 600
@@ -306,6 +308,6 @@ def test_the_densities_of_the_attack_match_fits():
         seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in models)
         assert binom.ppf(1e-7, n, wanted) <= seen <= binom.isf(1e-7, n, wanted)
     labels = sum(model.best_.margin_ > 0 for model in models)
-    # The better label is kept more often than one training would find it. Eight standard errors.
+    # The better label is kept more often than by one training: eight standard errors.
     assert labels / n > positive - 4 / math.sqrt(n)
     assert isinstance(models[0], TunedClassifier)

@@ -1,16 +1,16 @@
-"""Loops that get noise decide by it as announced: at the threshold, and by all of their noise."""
+"""Loops that get noise decide by it as announced: at the threshold, and by all of the noise."""
 
 import numpy as np
 import pytest
 from deciding import check_is_seen, deciding_by, half
-from mistakes_any import RULE, RULES, TREE
+from mistakes_any import LAZYBB, ONE_RULE, TOPDOWN
 
 from privcurve.audit.contract import Case
 from privcurve.audit.contract_cases import CASES
 from privcurve.audit.thresholds import check_thresholds
 from privcurve.learners import one_rule, trees
 
-# Learners whose loops choose by the curator's noise.
+# Learners with loops that choose by the curator's noise.
 WITH_LOOPS = {"one_rule", "lazybb", "topdown", "distributed_topdown", "dp_bagging", "dpboost"}
 WITH_LOOPS |= {"bdpe"}
 
@@ -21,7 +21,7 @@ def test_learners_decide_at_the_threshold(case):
 
 
 def test_no_other_learner_has_such_loops():
-    # These take seconds, and ask the curator itself.
+    # These take seconds, and let the curator choose.
     skipped = {"aim", "mst", "tuned", *WITH_LOOPS}
     others = {case.learner: case for case in CASES if case.learner not in skipped}
     assert not [name for name, case in others.items() if check_thresholds(case).n_pairs]
@@ -45,7 +45,7 @@ def none(noise):
 
 
 def clipped(noise):
-    """It keeps the order of what the script's answers are."""
+    """Clip noise, but keep the order of the script's answers."""
     return np.where(np.abs(noise) > 1e3, noise, np.clip(noise, -20, 20))
 
 
@@ -59,23 +59,23 @@ def labels_of(given):
 
 RULES_LOOP = one_rule, "pick_literals"
 MUTANTS = [
-    *deciding_by(half, lambda given: given[7], "half_the_noise", *RULES_LOOP, RULE, RULES),
+    *deciding_by(half, lambda given: given[7], "half_the_noise", *RULES_LOOP, ONE_RULE, LAZYBB),
     *deciding_by(
         half_from_the_second_on,
         lambda given: given[7],
         "half_from_the_second_round_on",
         *RULES_LOOP,
-        RULES,
+        LAZYBB,
     ),
     *deciding_by(
         first_for_all,
         lambda given: given[7],
         "the_noise_of_the_first_round_in_all",
         *RULES_LOOP,
-        RULES,
+        LAZYBB,
     ),
-    *deciding_by(clipped, lambda given: given[7], "noise_without_a_tail", *RULES_LOOP, RULE),
-    *deciding_by(half, splits_of, "half_the_noise_of_splits", trees, "grow_trees", TREE),
+    *deciding_by(clipped, lambda given: given[7], "noise_without_a_tail", *RULES_LOOP, ONE_RULE),
+    *deciding_by(half, splits_of, "half_the_noise_of_splits", trees, "grow_trees", TOPDOWN),
     *deciding_by(half, labels_of, "half_the_noise_of_labels", trees, "grow_trees", LABELS),
     *deciding_by(
         none, labels_of, "labels_without_noise", trees, "grow_trees", LABELS, why="of 2 of "

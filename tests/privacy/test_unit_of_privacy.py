@@ -1,4 +1,4 @@
-"""Persons with several records: group privacy, and its exact price on small tables."""
+"""Persons with several records: group privacy, and its exact cost on small tables."""
 
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ from privcurve.releases.request import Request
 EPSILON = 1.2
 AT_MOST = 2
 
-# Persons a to f: how many records each has. Person a is the one who is replaced, or left out.
+# {person: number of records}. Person a is replaced or left out.
 SIZES = {"a": 4, "b": 1, "c": 2, "d": 5, "e": 3, "f": 1}
 
 DESCRIPTION = {
@@ -54,7 +54,7 @@ DESCRIPTION = {
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Return a function that codes the table in which all records of person a are such ones."""
+    """Return a function that encodes the table with these records of person a."""
     monkeypatch.chdir(tmp_path)
     Path("descriptions").mkdir()
 
@@ -106,7 +106,7 @@ def test_all_records_of_a_person_replaced_cost_epsilon_and_not_more(load, name, 
 
 
 def test_a_study_trains_with_what_costs_epsilon_and_not_more(load):
-    """The learner of a study's run, on what its splits leave of the table: all of it."""
+    """The learner of a study's run trains on the whole table, which its splits leave complete."""
     left, right = records(load(SICK)), records(load("x,0,no"))
     content = {
         **{"title": "t", "datasets": ["visits"], "epsilons": [EPSILON], "folds": 2, "repeats": 1},
@@ -140,7 +140,7 @@ def test_with_all_of_a_persons_records_a_person_is_not_protected(load, monkeypat
 
 @pytest.mark.parametrize("size", [0, 1, 3])
 def test_a_person_left_out_costs_epsilon_and_not_more(load, size):
-    """Of the person one side has four records, of which two are kept, and the other fewer."""
+    """One side has four records of the person and keeps two; the other side has fewer."""
     left, right = records(load(SICK)), records(load(SICK, size))
     learner = learner_of("privgam", ADD_REMOVE, n_estimate=12)
     loss = worst_answers(learner, Pair("tiny", "a", left, right, ADD_REMOVE))
@@ -148,7 +148,7 @@ def test_a_person_left_out_costs_epsilon_and_not_more(load, size):
     assert loss == 0 if size == 3 else loss >= (0.9 if size == 0 else 0.3) * EPSILON
 
 
-# In Python: a frame, a schema with a unit, and `fit` ---------------------------------
+# Python: a frame, a schema with a unit, and `fit` ------ -----------------------------
 
 SCHEMA = Schema(
     {"ward": ["x", "y"], "age": {"bounds": [0, 4], "n_bins": 2}},
@@ -158,14 +158,14 @@ SCHEMA = Schema(
 
 
 def fitted(learner, frame, curator):
-    """Return what `fit` makes of a frame, its answers given by a curator."""
+    """Return the learner fitted on a frame with a given curator."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "Curator", lambda stream: curator)
         return learner.fit(frame, frame["sick"])
 
 
 class OfFrames(Case):
-    """A setting that the contract tries on frames: neighbours differ in all rows of a person."""
+    """A case that the contract tries on frames: neighbours differ in all rows of a person."""
 
     group = AT_MOST
 
@@ -183,12 +183,12 @@ def some_frames(rng):
 
 
 def tried(patch, name, more):
-    """Return what the contract says of a learner that is trained by `fit` on such frames."""
+    """Return the contract's verdict on a learner that `fit` trains on such frames."""
 
     def train(case, frame, curator):
         learner = registry.estimator_class(name)(schema=SCHEMA, **case.parameters)
         fitted(learner, frame, curator)
-        # Public, and given on both sides.
+        # The schema is public and equal on both sides.
         learner.schema = None
         learner._fitted_parameters = {**learner._fitted_parameters, "schema": None}
         return learner
@@ -230,7 +230,7 @@ def test_in_python_a_share_and_a_selection_are_needed(monkeypatch, owner, name, 
 def test_in_python_learners_keep_the_contract_for_persons(monkeypatch, name, more):
     verdict = tried(monkeypatch, name, more)
     assert verdict.n_pairs == 20
-    # Two rows of a person are seen to change a call by more than one may.
+    # Two rows of a person change a call by more than half of the sensitivity.
     assert max(part for part, _ in verdict.largest.values()) > 0.5
 
 
@@ -253,7 +253,7 @@ def hockey_stick(p, q, epsilon):
 
 
 def test_the_delta_of_a_group_holds_and_is_reached():
-    """A chain of distributions on two points, each (ε, δ) from the next, and best for its ends."""
+    """A chain of distributions on two points: each is just (ε, δ)-close to the next."""
     epsilon, delta, size = 0.5, 0.02, 3
     chances = [0.0]
     for _ in range(size):
@@ -273,7 +273,7 @@ def test_the_delta_of_a_group_holds_and_is_reached():
 def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     load, monkeypatch, divided
 ):
-    """Two records move a Gaussian's mean twice as far: its exact ε at the persons' δ is in ε."""
+    """Two records move a Gaussian's mean twice as far: its exact ε at the persons' δ holds."""
     delta = 1e-4
     if not divided:
         monkeypatch.setattr(
@@ -293,7 +293,7 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     assert reached >= 0.5 * EPSILON
 
 
-# Which records are kept ------------------------------------------------------------
+# Kept records ------ ---------------------------------------------------------------
 
 
 def test_a_person_keeps_the_same_records_whatever_others_have():
@@ -304,7 +304,7 @@ def test_a_person_keeps_the_same_records_whatever_others_have():
     assert [place - 1 for place in limit_places(among, 3, 0) if 1 <= place <= 7] == kept.tolist()
     assert len(limit_places(among, 3, 0)) == 8
     assert limit_places(own, 7, 0).tolist() == list(range(7))
-    # Coins, and not the first ones: over persons and seeds each record is kept as often.
+    # Records are kept at random, not the first ones: over persons and seeds equally often.
     counts = np.zeros(5)
     for seed in range(300):
         counts[limit_places(["a"] * 5, 2, seed)] += 1

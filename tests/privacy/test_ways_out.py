@@ -1,7 +1,7 @@
-"""Ways out of the seal that are closed; docs/audit.md lists those that are open.
+"""Closed ways around the seal; docs/audit.md lists the open ones.
 
-Looks at sealed values are in `test_sealed.py`; results of a kernel whose shape, type or number
-follows from values are seen on distant tables (`test_distant.py`).
+`test_sealed.py` tests looks at sealed values; `test_distant.py` tests kernels whose result has a
+shape, type or number that depends on values.
 """
 
 import contextlib
@@ -145,14 +145,14 @@ def test_a_kernel_reads_what_can_not_be_changed():
         return v * NAMES["a"] + WEIGHTS[0] + CONSTANTS.sum()
 
     np.testing.assert_array_equal(open_values(kernel(scaled)(sealed())), 2 * PLAIN + 3.5)
-    # As documented: what a function does that a kernel calls is not watched.
+    # As documented: functions that a kernel calls are not watched.
     kernel(given_first)(2.0, sealed())
     assert SEEN.pop() == 2 * PLAIN.sum()
 
 
 @pytest.mark.parametrize("number", [lambda m: 0 * m / 0, lambda m: m / (m - m)], ids=["NaN", "inf"])
 def test_a_refused_answer_that_a_learner_catches_ends_its_fit(number):
-    """Whether it is refused tells of exact values."""
+    """Whether an answer is refused depends on exact values."""
 
     def release(self, records, curator):
         margin = (records.counts * records.labels).sum()
@@ -177,7 +177,7 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
 
 
 def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
-    """An event loop keeps one for each callback that is registered during the fit."""
+    """An event loop keeps a context for each callback that is registered during the fit."""
     kept = []
 
     def release(self, records, curator):

@@ -1,4 +1,4 @@
-"""The worst answers to a fit: what is published is refuted, exactly; mistakes are found."""
+"""The worst answers to a fit refute published claims exactly, and find mistakes."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.sensitivity import lazybb
 
-# What is proved ------------------------------------------------------------------------
+# Proved claims ------ ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])
@@ -54,7 +54,7 @@ def test_what_has_no_bound_is_refused():
 
 @pytest.fixture
 def _forget_calibrations():
-    """A changed constant must not be hidden by, nor left in, a cache."""
+    """Clear the cache, so that it neither hides nor keeps a changed constant."""
     lazybb_one_rule.cache_clear()
     yield
     lazybb_one_rule.cache_clear()
@@ -62,7 +62,7 @@ def _forget_calibrations():
 
 @pytest.mark.usefixtures("_forget_calibrations")
 def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
-    """From a start a record may have in round 1 already all the weight that one may have."""
+    """With a public start a record may have the largest weight in round 1 already."""
     sound = [
         rows("lazybb", calibration=by, pairs=misleading_public_column) for by in (PUBLISHED, PROVED)
     ]

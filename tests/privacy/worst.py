@@ -1,4 +1,4 @@
-"""What the worst answers to a fit find of claims, and of a learner on a pair."""
+"""Audits of claims, and of a learner on a pair, by the worst answers to a fit."""
 
 from privcurve.audit.attacks.all import ATTACKS
 from privcurve.audit.claim import DENSITY

@@ -1,4 +1,4 @@
-"""One stage of PrivGAM's decoder in plain NumPy: matrices of all bins, sums in any order."""
+"""One stage of PrivGAM's decoder in plain NumPy: matrices over all bins, sums in any order."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def softmax(x):
 
 
 def windows(values, slices, ordered):
-    """Sums over windows of bins: (n_windows, n_bins)."""
+    """Return the sums over windows of bins: (n_windows, n_bins)."""
     sums = np.tile(values, (len(WINDOWS), 1))
     for k, width in enumerate(WINDOWS):
         for part in np.array(slices, dtype=object)[ordered]:
@@ -36,7 +36,7 @@ def windows(values, slices, ordered):
 
 
 def shifted(x, by, slices):
-    """Rows of the bins `by` further up in each column; 0 beyond its ends."""
+    """Return the rows of the bins `by` further up in each column; 0 beyond its ends."""
     result = np.zeros_like(x)
     for part in slices:
         rows, size = x[part], part.stop - part.start
@@ -48,7 +48,7 @@ def shifted(x, by, slices):
 
 
 def total_of(sums, deviation, total, own_deviation, d):
-    """The best mean of a noisy total and of the totals of d columns, and its deviation."""
+    """Combine a noisy total with the totals of d columns; return mean and standard deviation."""
     means = np.array([sums.sum() / d, total])
     precisions = 1 / np.array([len(sums) * deviation**2 / d**2, own_deviation**2])
     left = 1 / np.sqrt(precisions.sum())
@@ -59,7 +59,7 @@ def stage(
     weights, positive, negative, deviations, totals, total_deviations, widths, ordered, laplace,
     states, scores, intercept,
 ):  # fmt: skip
-    """New states, scores and intercept; `weights` are a `Stage`, states None in the first one."""
+    """Return new states, scores and intercept; `weights` is a `Stage`, states are None at first."""
     ends = np.cumsum(widths)
     slices = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
     d, n, ordered = len(widths), ends[-1], np.array(ordered, dtype=bool)
@@ -70,7 +70,7 @@ def stage(
     def by_column(x):
         return np.array([x[part].sum(0) for part in slices])
 
-    # The level of all sums.
+    # The mean of all sums.
     s1, s0 = deviations
     deviation = np.sqrt((s1**2 + s0**2) / 2)
     (up, up_error), (down, down_error) = (
@@ -107,7 +107,7 @@ def stage(
     fresh = activate(features @ weights.first + weights.first_bias)
     states = fresh if states is None else states + fresh
 
-    # Columns, and what all have in common.
+    # Columns, and their means.
     share = mass + 1e-3 * deviation
     share = share / by_column(share)[column]
     energy, distance = by_column(z**2) / widths, by_column(share * ratios[0] ** 2)

@@ -1,6 +1,6 @@
-"""The code of one cell, straight from docs/datasets.md: it is given no other cell, and no table.
+"""The code of one cell, written from docs/datasets.md, without other cells or a table.
 
-Nothing of the package's coder is used; of a column its kind, edges, listed texts and titles.
+It uses nothing of the package's coder; of a column only kind, edges, listed texts and titles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REFUSED = None
 
 
 def code(cell, column, domain):
-    """Return the code of a cell: a text, or a value with a type of its own; None if refused."""
+    """Return the code of a cell, a text or a typed value; None if the cell is refused."""
     if isinstance(cell, bytes):
         cell = cell.decode()
     if column.dates:
@@ -40,7 +40,7 @@ def absent(cell):
 
 
 def as_number(text, decimal):
-    """A text with point or comma, as `decimal` says; no digits apart by a line."""
+    """Return a text as a number with the point or comma of `decimal`, or None."""
     if "_" in text or (decimal == "," and "." in text):
         return REFUSED
     try:
@@ -51,7 +51,7 @@ def as_number(text, decimal):
 
 
 def markers(domain):
-    """Numbers that stand for no value; YAML writes them with a point, the file as it does."""
+    """Return the numbers that mark missing values; YAML has points, the file `decimal`."""
     both = [as_number(text.replace(",", ".") if domain.decimal == "," else text, ".")
             for text in domain.missing]  # fmt: skip
     return [number for number in both if number is not None]
@@ -68,7 +68,7 @@ def amount(cell, domain):
     elif isinstance(cell, date):
         return REFUSED
     else:
-        # Of numbers with few digits, those that a file shows.
+        # The shortest decimal number, which a file would show.
         number = float(cell) if isinstance(cell, (bool, int)) else float(str(cell))
     return "missing" if number in markers(domain) else number
 
@@ -103,7 +103,7 @@ def number_of(day):
 
 
 def spellings(cell, domain):
-    """How a file of text may write a value, the common way first."""
+    """Return the texts that a file may hold for a value, the most common one first."""
     if isinstance(cell, str):
         return [cell]
     if isinstance(cell, bool) or type(cell).__name__ == "bool":
@@ -117,7 +117,7 @@ def spellings(cell, domain):
         return [cell.isoformat()]
     if math.isinf(cell):
         return [str(float(cell))]
-    # No digits after the point but those that say something.
+    # No trailing zeros after the point.
     exact = Decimal(str(cell))
     if exact == int(exact):
         return [f"{int(exact)}{end}" for end in ("", domain.decimal + "0", ".0")] + [str(cell)]
@@ -142,7 +142,7 @@ def group(cell, column, domain):
             return REFUSED
     ways = spellings(cell, domain)
     text = next((way for way in ways if way in listed), ways[0]).strip()
-    # 3.0 is 3; 3.50 is another text than 3.5, and 3.000 a thousand where a comma is the point.
+    # 3.0 is 3; 3.50 differs from 3.5, and 3.000 is three thousand with decimal commas.
     end = r"\.0*" if domain.decimal == "." else r"(,0*|\.(?!(000)+$)0*)"
     digits = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
     said = {word.casefold() if column.patterns else word

@@ -1,6 +1,6 @@
-"""PrivGAM's fit in plain NumPy: records one by one, floating point, noise of NumPy.
+"""PrivGAM's fit in plain NumPy: single records, floating point, NumPy's noise.
 
-Written from docs/privgam.md; `decoder.py` in this folder is the network.
+Written from docs/privgam.md; `decoder.py` in this folder has the network.
 """
 
 import math
@@ -14,9 +14,9 @@ def logistic(scores):
 
 
 def shared_out(chances, labels, norm):
-    """The clipped residual of each record, and what each other class has of it.
+    """Return the clipped residual of each record, and the share of each other class.
 
-    The residual and its parts are one vector, of a length of 1 (sum) or 1/√2 (Euclid) at most.
+    The residual and the shares are one vector of length 1 (sum) or 1/√2 (Euclid) at most.
     """
     rows = np.arange(len(labels))
     others = chances.copy()
@@ -31,7 +31,7 @@ def shared_out(chances, labels, norm):
 
 
 def sums_of(X, y, widths, scores, norm):
-    """Sums of the residuals of records of each class, and of what others give to it, by bin."""
+    """Return the sums by bin: residuals of each class's records, and shares from other classes."""
     n_scores, starts = scores.shape[1], np.cumsum(widths) - widths
     sums = np.zeros((2, n_scores, sum(widths)))
     if n_scores == 1:
@@ -52,8 +52,9 @@ def sums_of(X, y, widths, scores, norm):
 def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.0, rng=None):
     """Return intercepts, and scores of bins, of shape (n_scores, n_bins).
 
-    `y` are positions of classes, `X` bins. `told` and `noise` are the deviations of the noise of
-    sums of residuals of up to ½ with the whole budget, as the network reads it and as it is.
+    `y` are positions of classes, `X` bins. `told` and `noise` are standard deviations of the noise
+    of sums of residuals up to ½ at the full budget: the one that the network reads, and the true
+    one.
     """
     widths, d = np.array(widths), len(widths)
     rng = rng or np.random.default_rng(0)
@@ -62,7 +63,7 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
     norm = 1 if laplace else 2
     m = n / (told * math.sqrt(2 * d))
     n_releases = 3 if m < 100 else 6 if m < 600 else 12
-    # Later releases have the stage, and the share, of the last one that was trained.
+    # Later releases use the stage and the share of the last trained one.
     which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
     z = (math.log(n / told) - 5) / 2
     powers, of_totals = (
@@ -82,7 +83,7 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
         else:
             of_rows = scores[:, starts + X].sum(axis=2).T + intercepts
             exact = sums_of(X, y, widths, of_rows, norm)
-        # Sums of all columns, then totals, which a record moves as it moves one column.
+        # Sums of all columns, then totals, which a record changes as much as one column.
         answers, columns = [], d if laplace else math.sqrt(d)
         for values, cost, ratio in (
             (exact, share * (1 - part), 1.0),

@@ -1,8 +1,8 @@
 """DP-TopDown and its boosting in plain NumPy, straight from the papers.
 
-Thesis, Algorithms 2 and 3; docs/proofs.md, 'LazyBB'. Weights are floats, nothing is shared
-with the package: no histograms, no distinct rows, no fixed point. Every function takes
-the noise as numbers, so that the package's trees can be compared on equal noise.
+Thesis, Algorithms 2 and 3; docs/proofs.md, 'LazyBB'. Weights are floats. This file shares nothing
+with the package: no histograms, no distinct rows, no fixed point. Every function takes the noise as
+numbers, so that tests compare trees on equal noise.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 
 
 def weights_of(margins, density, learning_rate):
-    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn."""
+    """Return min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn."""
     weights = density * np.exp(-learning_rate * margins)
     required = density * len(margins)
     if np.minimum(1, weights).sum() >= required * (1 - 1e-13):
         return np.minimum(1, weights)
     ordered = np.sort(weights)[::-1]
-    # With the k heaviest at the cap, the others must make up the rest.
+    # If the k largest weights are capped, the others must sum to the rest.
     for k in range(len(ordered)):
         factor = (required - k) / ordered[k:].sum()
         if factor * ordered[k] <= 1 + 1e-12:
@@ -26,7 +26,7 @@ def weights_of(margins, density, learning_rate):
 
 
 def impurity(a, b, criterion):
-    """F = w·G(q)."""
+    """Return F = w·G(q)."""
     w = a + b
     if a == 0 or b == 0:
         return 0.0
@@ -43,7 +43,7 @@ def impurity(a, b, criterion):
 
 
 def questions_of(X, n_bins, thresholds):
-    """One column a question: whether each row says yes."""
+    """Return the questions (one column each): whether each row answers yes."""
     pairs = [(j, v) for j, size in enumerate(n_bins) for v in range(size)]
     answers = [X[:, j] == v for j, v in pairs]
     if thresholds:
@@ -66,14 +66,14 @@ def split_values(yes, y, w, rows, criterion):
 
 
 def rule_errors(yes, y, w, rows):
-    """Errors of the 1-rules: each question and its negation, then always + and always −."""
+    """Return the errors of the 1-rules: questions and their negations, then constants."""
     answers = [*yes.T, np.ones(len(y), dtype=bool)]
     said = [sign * np.where(answer, 1, -1) for answer in answers for sign in (1, -1)]
     return np.array([w[rows & (one != y)].sum() for one in said])
 
 
 def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, rule_noise, labels):
-    """Votes of all rows. Nodes are numbered 2i + 1 (no), 2i + 2 (yes)."""
+    """Return the votes of all rows. The children of node i are 2i + 1 (no) and 2i + 2 (yes)."""
     votes = np.zeros(len(y), dtype=int)
     members = {0: np.ones(len(y), dtype=bool)}
     splits = {}
@@ -103,7 +103,7 @@ def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, 
 
 
 def grow_best_first(yes, y, w, n_splits, criterion, rate, chances, label_rate, labels):
-    """Votes of all rows. The k-th split makes the nodes 2k + 1 (no) and 2k + 2 (yes)."""
+    """Return the votes of all rows. The k-th split makes the nodes 2k + 1 (no) and 2k + 2 (yes)."""
     members = {0: np.ones(len(y), dtype=bool)}
     splits = {}
     for k, chance in enumerate(chances):
@@ -133,7 +133,7 @@ def boost(
     X, y, n_bins, density, learning_rate, depth, n_splits, thresholds, criterion,
     rates, label_rates, rules, normalise, noise,
 ):  # fmt: skip
-    """Splits of each round, and the sum of the votes of each row.
+    """Return the splits of each round, and the sum of the votes of each row.
 
     `noise` has the fields splits, rules and labels of the package's TreeNoise.
     """

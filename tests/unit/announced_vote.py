@@ -1,8 +1,8 @@
-"""The tutorial's learner as one that announces its sensitivity, for what no rule covers."""
+"""The tutorial's learner, with an announced sensitivity that no rule covers."""
 
 
 def announcing(text):
-    """Return the file with sums in a kernel, whose sensitivity is for the author to say."""
+    """Return the source with its sums in a kernel: the author must then state their sensitivity."""
     for old, new in {
         "        return [Announced(": (
             "        d = self.n_features_in_ + 1\n"

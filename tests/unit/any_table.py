@@ -1,4 +1,4 @@
-"""Tables of all kinds of columns, spellings, markers and types of values, for hypothesis."""
+"""Hypothesis strategies for tables: all kinds of columns, spellings, markers and cell types."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ TYPED = st.one_of(
     TIMES.map(pd.Timestamp),
     st.sampled_from([b"Oslo", b"1"]),
 )
-# What cells of Excel hold; nothing at all is a text without letters.
+# Cells that Excel can hold; an empty cell is the empty text.
 EXCEL = TEXTS | AMOUNTS.map(float) | st.booleans()
-# Columns of one type, as a program that has looked at all values makes them; and of several.
+# Columns of one type, as a program writes them that has looked at all values, and of several types.
 KINDS = (TEXTS, AMOUNTS.map(float), NUMBERS, st.booleans(), DAYS, TIMES, TYPED, TYPED | TEXTS)
 
 
@@ -104,10 +104,10 @@ def named(columns):
 
 @st.composite
 def tables(draw, cells=None, nothing=True, most=4, of=None):
-    """Return a domain, and columns of cells by name; by default each column of another kind.
+    """Draw a domain and {column name: cells}; by default the columns differ in kind.
 
-    With `nothing` a cell may also be None, NaN, or what pandas has for them. Of few tables cells
-    are refused: of the others, those that would be are replaced.
+    With `nothing` a cell may also be None, NaN or a missing value of pandas. In most tables, cells
+    that would be refused are replaced, so that few tables are refused.
     """
     domain = draw(domains()) if of is None else of
     size = draw(st.integers(1, most))

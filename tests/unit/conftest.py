@@ -13,8 +13,11 @@ from own_release import LINES as PRIVATE_LINES
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Write the dataset ``mine`` into a working folder; return a function to rewrite it."""
+def write_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Write the dataset ``mine`` into a working folder; return a function that rewrites it.
+
+    ``write_dataset(lines, n_rows=3)`` writes other lines, and the description with another key.
+    """
     monkeypatch.chdir(tmp_path)
 
     def write(lines: list[str] = LINES, **changes: Any) -> None:
@@ -28,28 +31,34 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Write private records ``mine`` with a budget of 2; return a function to rewrite them.
+def write_private_dataset(
+    write_dataset: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """Write the private dataset ``mine`` with a budget of ε = 2; return a function to rewrite it.
 
-    The function takes lines of the table and keys of the description; None removes a key.
+    ``write_private_dataset(lines, budget=None)`` writes other lines, and the description without
+    the key ``budget``.
     """
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 
     def write(lines: list[str] = PRIVATE_LINES, **changes: Any) -> None:
         keys = {"n_rows": len(lines) - 1, "budget": {"epsilon": 2}, **changes}
-        own(lines, **{key: value for key, value in keys.items() if value is not None})
+        write_dataset(lines, **{key: value for key, value in keys.items() if value is not None})
 
     write()
     return write
 
 
 @pytest.fixture
-def big(mine: Any) -> Any:
-    """Return a function that writes public records, in parts of `rows_per_part` rows if given."""
+def write_public_dataset(write_private_dataset: Any) -> Any:
+    """Return a function that writes `n` public records as ``mine``.
+
+    ``write_public_dataset(rows_per_part=50)`` describes them in parts of 50 rows.
+    """
 
     def write(rows_per_part: int | None = None, n: int = N, **changes: Any) -> None:
         key = {} if rows_per_part is None else {"rows_per_part": rows_per_part}
         public = {"columns": COLUMNS, "budget": None, "public_benchmark": True}
-        mine(lines(n), **{**public, **key, **changes})
+        write_private_dataset(lines(n), **{**public, **key, **changes})
 
     return write

@@ -1,8 +1,8 @@
 """LazyBB with 1-rules in plain Python, record by record, straight from the paper.
 
-Weights are those of docs/proofs.md, 'LazyBB: weights': w = κe^{−λσ}, μ = min(1, c·w) with
-the smallest c ≥ 1 that makes |μ| ≥ κn. Nothing is shared with the package: no histogram of
-margins, no counts, no joint codes.
+Weights follow docs/proofs.md, 'LazyBB: weights': w = κe^{−λσ}, μ = min(1, c·w) with the smallest
+c ≥ 1 that makes |μ| ≥ κn. This file shares nothing with the package: no histogram of margins, no
+counts, no joint codes.
 """
 
 import math
@@ -28,7 +28,7 @@ def predict(literal, row):
 
 
 def project(weights, density):
-    """Scale and cap so that the sum is at least κn, by trying every number of capped records."""
+    """Scale and cap weights so that their sum is at least κn: try each number of capped records."""
     n = len(weights)
     required = density * n
     capped = [min(1.0, w) for w in weights]
@@ -44,7 +44,7 @@ def project(weights, density):
 
 
 def errors(X, y, picks, n_bins, density, learning_rate, normalise, begin=None):
-    """The errors of all literals after some picks; margins begin at 0 or as given."""
+    """Return the errors of all literals after some picks; margins begin at 0 or at `begin`."""
     rules = literals(n_bins)
     n = len(y)
     first = [0] * n if begin is None else begin
@@ -61,7 +61,7 @@ def errors(X, y, picks, n_bins, density, learning_rate, normalise, begin=None):
 
 
 def boost(X, y, n_bins, density, learning_rate, rates, normalise, noise, begin=None):
-    """The literals picked with a given noise."""
+    """Return the literals that are picked with the given noise."""
     picks = []
     for rate, draws in zip(rates, noise, strict=True):
         scores = errors(X, y, picks, n_bins, density, learning_rate, normalise, begin)

@@ -1,15 +1,7 @@
-"""A study with made-up results: outputs can read them, and nothing trains.
+"""A study with made-up results, so that outputs have something to read without training.
 
-A test uses
-
-- ``lay_out(tmp_path, **changes)``: write the study `STUDY` (with other values of keys; None removes
-  a key), its encoded data, made-up runs of all jobs, printed numbers, claims and an audit table
-  below a folder; return the plan. Then the test makes outputs in this folder;
-- ``request_of("sparsity", options, **changes)``: return the request of one output, which raises
-  the error of a wrong option.
-
-`LINE`, `ADDITIVE`, `PRICED`, `MANY`, `GRID` and `PAIRS` are changes for outputs that need other
-learners or datasets: ``lay_out(tmp_path, **GRID)``.
+`MADE_UP_STUDY` has most outputs. The other ``*_STUDY`` mappings change its keys, for outputs that
+need other learners or datasets: ``write_made_up_study(tmp_path, **ADDITIVE_STUDY)``.
 """
 
 import hashlib
@@ -35,7 +27,7 @@ BOOST = {
 }
 MAJORITY = {"learner": "majority_class"}
 MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 2, "rounds": 40, "runs": 2}
-STUDY = {
+MADE_UP_STUDY = {
     "title": "Made up",
     "paper": "tiny",
     "datasets": ["toy-line"],
@@ -67,7 +59,7 @@ STUDY = {
 }
 _HALF_SPACES = {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"}
 # For outputs about thresholds on one private column.
-LINE = {
+THRESHOLD_STUDY = {
     "datasets": ["toy-line-fine"],
     "neighbours": "private-columns",
     "epsilons": [100],
@@ -78,17 +70,17 @@ LINE = {
     ],
 }
 # For outputs about an additive model.
-ADDITIVE = {
+ADDITIVE_STUDY = {
     "learners": {"gam": {"learner": "privgam", "deltas": [0, 1e-5]}},
     "outputs": [{"shapes": {"learner": "gam", "epsilon": 2, "delta": 1e-5}}],
 }
 # For outputs about the cost of encoding.
-PRICED = {
+ENCODING_COST_STUDY = {
     "learners": {"rule": {"learner": "one_rule"}, "free": {"learner": "logistic_regression"}},
     "outputs": ["accuracy", "raw", "price"],
 }
 # Two datasets, for outputs with ranks.
-MANY = {
+TWO_DATASETS_STUDY = {
     "datasets": ["toy-line", "toy-line-fine"],
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
     "outputs": [
@@ -105,7 +97,7 @@ _LOW = {"alpha": 0.1, "boost_alpha": 0.1}
 _BOOSTED = {"learner": "bdpe", "calibrations": ["published"]}
 _SIZES = {"n_trees": [2, 20], "depth": [2, 4]}
 _FOREST = {"learner": "dp_forest", "calibrations": ["published"], "fixed": {"n_trees": 21}}
-GRID = {
+ALL_SETTINGS_STUDY = {
     "splits": {"folds": 3},
     "select": "all",
     "folds": None,
@@ -124,8 +116,8 @@ GRID = {
     ],
 }
 # The same records in few and in many bins.
-PAIRS = {
-    **GRID,
+TWO_ENCODINGS_STUDY = {
+    **ALL_SETTINGS_STUDY,
     "datasets": ["toy-line", "toy-line-fine"],
     "outputs": ["ensemble_errors", {"bin_profiles": {"pairs": {"toy-line": "toy-line-fine"}}}],
 }
@@ -152,12 +144,17 @@ CLAIMS = {
 }
 
 
-def lay_out(folder, **changes):
-    """Write the study and all files that its outputs read below a folder; return the plan."""
+def write_made_up_study(folder, **changes):
+    """Write the study and all files that its outputs read into a folder; return its plan.
+
+    The files are the encoded data, made-up runs of all jobs, printed numbers, claims and an audit
+    table. A change to None removes a key of `MADE_UP_STUDY`.
+    """
     path = folder / "config/studies/tiny.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A change to None removes a key.
-    content = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    content = {
+        key: value for key, value in {**MADE_UP_STUDY, **changes}.items() if value is not None
+    }
     path.write_text(yaml.safe_dump(content))
     paper = folder / "papers/tiny"
     (paper / "printed").mkdir(parents=True, exist_ok=True)
@@ -168,19 +165,22 @@ def lay_out(folder, **changes):
     for name in made.studies["tiny"].datasets:
         datasets.save(datasets.load(name), folder / "results/data" / name)
     for job in made.jobs("tiny").jobs.values():
-        write_results(job)
-    write_audit(folder / "results/audit/one_rule.csv")
+        write_made_up_runs(job)
+    write_audit_table(folder / "results/audit/one_rule.csv")
     return made
 
 
-def request_of(word, options=None, **changes):
-    """Return the request of an output of the study; a change to None removes a key."""
-    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+def output_request(word, options=None, **changes):
+    """Return the request of one output of the study; raise the error of a wrong option.
+
+    ``output_request("sparsity", {"learner": "boost"})``. A change to None removes a key.
+    """
+    raw = {key: value for key, value in {**MADE_UP_STUDY, **changes}.items() if value is not None}
     one = study.from_mapping(raw, "tiny", "tiny.yaml")
     return request_output(OUTPUTS, one, word, options or {}, "tiny")
 
 
-def write_results(job):
+def write_made_up_runs(job):
     """Write made-up runs of a job: grids, selections and fresh trainings."""
     tables, facts = [], []
     for curve, name in job.runs:
@@ -191,11 +191,17 @@ def write_results(job):
             scores = {"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None}
             counts = {"n_settings": len(method.settings), "n_failed_settings": 0}
             selected = [
-                {**names_of(curve), "epsilon": p.epsilon, **counts, "setting": p.text, **scores}
+                {
+                    **curve_columns(curve),
+                    "epsilon": p.epsilon,
+                    **counts,
+                    "setting": p.text,
+                    **scores,
+                }
                 for p in chosen
             ]
             more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
-        tables.append(results.table([row(curve, *task) for task in tasks]))
+        tables.append(results.table([made_up_run(curve, *task) for task in tasks]))
         names = {"name": name, "digest": job.digests[name], "checksum": curve.checksum}
         work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
         code = {method.learner: {provenance.checksum(method.learner): len(tasks)}}
@@ -203,35 +209,36 @@ def write_results(job):
     results.write(job.file, tables, facts)
 
 
-def names_of(curve):
+def curve_columns(curve):
     """Return the columns that identify the rows of a curve, except ε."""
     method = curve.method
     names = {"dataset": curve.dataset.name, "method": method.name, "learner": method.learner}
     return {**names, "calibration": method.calibration, "delta": method.delta}
 
 
-def row(curve, point, split):
-    """Return a run with scores that are a hash of its names."""
+def made_up_run(curve, point, split):
+    """Return one run, whose scores follow from a hash of its method, setting and split."""
     method = curve.method
     name = f"{method.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
     sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
         "id": name,
-        **names_of(curve),
+        **curve_columns(curve),
         "epsilon": point.epsilon,
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
-        # One learner has measures of messages.
+        # Only one_rule has communication measures.
         "measures": MESSAGES if method.learner == "one_rule" else json.dumps(sizes),
     }
 
 
-def write_audit(path):
+def write_audit_table(path):
+    """Write an audit table with one claim that holds, and one violated case that is not claimed."""
     from privcurve.audit.run import COLUMNS
 
-    told = {
+    holds = {
         **{"learner": "one_rule", "calibration": "proved", "mechanism": "exponential"},
         **{"neighbours": "replace-one", "stated_neighbours": "replace-one", "setting": "{}"},
         **{"method": "exact", "dataset": "tiny"},
@@ -240,7 +247,7 @@ def write_audit(path):
         **{"delta": 0.0, "found_epsilon": 0.9, "found_delta": 0.0, "verdict": "stands"},
         **{"not_covered": "", "event": ""},
     }
-    # This row is in the table only: the learner does not claim add-remove.
-    beyond = {**told, "neighbours": "add-remove", "found_epsilon": 3.0, "verdict": "violated"}
+    # The learner does not claim add-remove.
+    not_claimed = {**holds, "neighbours": "add-remove", "found_epsilon": 3.0, "verdict": "violated"}
     path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame([told, beyond], columns=list(COLUMNS)).to_csv(path, index=False)
+    pd.DataFrame([holds, not_claimed], columns=list(COLUMNS)).to_csv(path, index=False)

@@ -1,8 +1,7 @@
-"""A small dataset with a description, for tests of `privcurve.datasets`.
+"""A small dataset named ``mine`` with its description, for tests of `privcurve.datasets`.
 
-The fixture ``own`` of conftest.py writes `LINES` and `DESCRIPTION` as the dataset ``mine`` into a
-temporary working folder; ``own(lines, **changes)`` rewrites them with other lines or other keys.
-Then a test loads ``mine``, or calls ``refused("a message")`` to check the error of loading it.
+The fixture ``write_dataset`` of conftest.py writes `LINES` and `DESCRIPTION` into a temporary
+working folder; ``write_dataset(lines, **changes)`` rewrites them with other lines or keys.
 """
 
 from __future__ import annotations
@@ -35,8 +34,11 @@ DESCRIPTION: dict[str, Any] = {
 }
 
 
-def refused(message: str | None = None, name: str = "mine") -> str:
-    """Check that loading the dataset raises an error with this message; return the full message."""
+def assert_load_fails(message: str | None = None, name: str = "mine") -> str:
+    """Assert that loading the dataset fails with a message that matches; return all of it.
+
+    ``assert_load_fails("row 3")`` after ``write_dataset(["age,sick", "x,yes"])``.
+    """
     with pytest.raises(datasets.DatasetError, match=message) as caught:
         datasets.load(name)
     return str(caught.value)

@@ -1,11 +1,11 @@
-"""What the tests of records in parts share: public records, and what is asked of them."""
+"""Public records in parts, and the release that tests make of them."""
 
 from __future__ import annotations
 
 import random
 from typing import Any
 
-from own_release import request
+from own_release import release_request
 
 from privcurve.releases.request import Request
 
@@ -32,4 +32,4 @@ def lines(n: int = N) -> list[str]:
 
 
 def gam(**changes: Any) -> Request:
-    return request(**{"learner": "privgam", "delta": DELTA, **changes})
+    return release_request(**{"learner": "privgam", "delta": DELTA, **changes})

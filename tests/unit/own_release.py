@@ -1,13 +1,7 @@
-"""Private records and requests for the tests of releases.
+"""A private dataset named ``mine``, and requests for releases of it.
 
-The fixture ``mine`` of conftest.py writes `LINES` (60 records with age, town, a note and a label)
-and a description ``mine`` with a budget of 2 into a temporary working folder; ``mine(lines,
-**changes)`` changes them. A test then uses
-
-- ``request(**changes)``: a `Request` for a release of ``mine`` at ε = 1 with the quick learner;
-- ``with_test_part(lines)``: write a test file; return `files` for the description;
-- ``book()`` and ``states()``: the budget ledger of ``mine``, and the states of its releases;
-- ``with files_of(most):`` a block where no file may exceed `most` bytes, like a full disk.
+The fixture ``write_private_dataset`` of conftest.py writes `LINES` (60 records: age, town, a note
+and a label) and a description with a budget of ε = 2 into a temporary working folder.
 """
 
 from __future__ import annotations
@@ -21,38 +15,44 @@ from typing import Any
 from privcurve.releases.budget_ledger import BudgetLedger
 from privcurve.releases.request import Request
 
-ROWS = 60
+N_ROWS = 60
 LINES = [
     "age,town,note,sick",
     *(
         f"{20 + k},{'Oslo' if k % 3 else '?'},secret-note-{k},{'yes' if k % 4 else 'no'}"
-        for k in range(ROWS)
+        for k in range(N_ROWS)
     ),
 ]
-QUICK = "noisy_majority"
+QUICK_LEARNER = "noisy_majority"
 
 
-def request(**changes: Any) -> Request:
-    return Request(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK, **changes})
+def release_request(**changes: Any) -> Request:
+    """Return the request of a release of ``mine`` at ε = 1 with a quick learner.
+
+    ``release(release_request(epsilon=0.5))`` releases at ε = 0.5.
+    """
+    return Request(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK_LEARNER, **changes})
 
 
-def with_test_part(lines: list[str]) -> dict[str, Any]:
-    """Write a test file; return `files` for the description."""
+def write_test_file(lines: list[str]) -> dict[str, Any]:
+    """Write a test file; return the value of `files` for a description that has it."""
     Path("data/test.csv").write_text("\n".join(lines) + "\n")
     return {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
-def book() -> BudgetLedger:
+def budget_ledger() -> BudgetLedger:
+    """Return the budget ledger of ``mine``."""
     return BudgetLedger(Path("releases/mine"))
 
 
-def states() -> list[str]:
-    return [one.state for one in book().releases()]
+def release_states() -> list[str]:
+    """Return the state of each release in the budget ledger, such as ``["done", "failed"]``."""
+    return [one.state for one in budget_ledger().releases()]
 
 
 @contextmanager
-def files_of(most: int) -> Iterator[None]:
-    """Limit the size of files in this block, like a full disk."""
+def limit_file_size(most: int) -> Iterator[None]:
+    """Let writes beyond `most` bytes of a file fail in this block, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     try:

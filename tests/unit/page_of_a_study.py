@@ -3,7 +3,7 @@
 from contextlib import chdir
 
 import pandas as pd
-from made_up_study import BOOST, lay_out
+from made_up_study import BOOST, write_made_up_study
 
 OUTPUTS = [
     *("accuracy", "selected_settings", {"audit": {"learners": ["one_rule"]}}),
@@ -18,15 +18,15 @@ LEARNERS = {
 
 
 def make_page(folder, epsilons=(0.5, 2, 1)):
-    """Make the page and the tables that it reads; give its path."""
+    """Write the page and the tables that it reads; return its path."""
     words = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [*epsilons]}
     with chdir(folder):
-        plan = lay_out(folder, **words, learners=LEARNERS, outputs=OUTPUTS)
+        plan = write_made_up_study(folder, **words, learners=LEARNERS, outputs=OUTPUTS)
         for request in plan.study_outputs("tiny"):
             request.output.make(plan.context(request))
     return folder / "results/tiny/leaderboard.html"
 
 
 def texts(path):
-    """Read a CSV as it is written."""
+    """Return the cells of a CSV file as texts."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -1,6 +1,6 @@
-"""Train once on made-up records in a process of its own, and print its peak memory in bytes.
+"""Train once on made-up records in its own process, and print the peak memory in bytes.
 
-Arguments: learner, records, columns, folder of the store. No two records are alike.
+Arguments: learner, records, columns, folder of the store. All records differ.
 """
 
 import re
@@ -45,7 +45,7 @@ def main(learner, n_rows, n_columns, store):
     trainer = Trainer(data, method, 1, Path(store))
     trainer.run([(method.points[0], made.selection_splits[0])])
     assert trainer.n_trained == 1
-    # What `getrusage` tells includes what the process that started this one had.
+    # `getrusage` would include the memory of the process that started this one.
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     print(int(peak) * 1024)
 

@@ -1,13 +1,4 @@
-"""Small studies in memory, and folders with study files.
-
-A test uses
-
-- ``content(learners, **changes)``: the mapping of a study file, with `changes` of its keys;
-- ``study_of(learners, **changes)``: the parsed `Study` of this mapping;
-- ``public_facts(name)``: a stand-in for a dataset that has the public facts a run id depends on;
-- ``read(tmp_path, good=SMALL, bad="text")``: write one study file for each keyword (a mapping or
-  text), and return the plan of the folder. `SMALL` is a mapping of a valid study.
-"""
+"""Small valid studies: as a mapping, as a parsed `Study`, and as files in a folder."""
 
 import shutil
 from contextlib import chdir
@@ -20,7 +11,7 @@ from privcurve.experiments import study
 from privcurve.workflow import reading
 
 ROOT = Path(__file__).parents[2]
-SMALL = {
+SMALL_STUDY = {
     "title": "t",
     "datasets": ["toy-line"],
     "epsilons": [0.5, 1],
@@ -33,26 +24,37 @@ SMALL = {
 }
 
 
-def content(learners, **changes):
-    """Return the mapping of a study file with these learners; changes to None remove a key."""
-    words = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 2], "folds": 3, "repeats": 2}
-    words |= {"learners": learners, **changes}
-    return {key: value for key, value in words.items() if value is not None}
+def study_mapping(learners, **changes):
+    """Return the content of a study file with these learners; a change to None removes a key.
+
+    ``study_mapping({"m": {"learner": "majority_class"}}, folds=5)`` has ε = 0.5 and 2, the dataset
+    toy-line, 5 folds and 2 repeats.
+    """
+    keys = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 2], "folds": 3, "repeats": 2}
+    keys |= {"learners": learners, **changes}
+    return {key: value for key, value in keys.items() if value is not None}
 
 
-def study_of(learners, name="t", **changes):
-    """Return the parsed study with these learners."""
-    return study.from_mapping(content(learners, **changes), name, f"{name}.yaml")
+def study_with(learners, name="t", **changes):
+    """Return the parsed `Study` of ``study_mapping(learners, **changes)``.
+
+    ``study_with({"m": {"learner": "majority_class"}}).methods["m"]`` is its one method.
+    """
+    return study.from_mapping(study_mapping(learners, **changes), name, f"{name}.yaml")
 
 
-def public_facts(name, mixed=False, n_classes=2):
-    """Return an object with the public facts of a dataset that the ids of runs depend on."""
+def dataset_stub(name, mixed=False, n_classes=2):
+    """Return a dataset stub that has only the public facts on which run ids depend."""
     domain = SimpleNamespace(mixed_bins=64 if mixed else None, n_classes=n_classes)
     return SimpleNamespace(name=name, domain=domain)
 
 
-def read(folder, configured=("good",), **studies):
-    """Write studies into a folder, and return the plan of the configured studies."""
+def plan_with_studies(folder, configured=("good",), **studies):
+    """Write one study file for each keyword; return the plan of the configured studies.
+
+    ``plan_with_studies(tmp_path, good=SMALL_STUDY, bad="title: [")`` writes two files, one of them
+    as text, and plans the study ``good``.
+    """
     (folder / "config/studies").mkdir(parents=True)
     shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas")
     for name, content in studies.items():

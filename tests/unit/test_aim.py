@@ -15,7 +15,7 @@ from privcurve.privacy.calibration.shares import mixed_budget
 from privcurve.privacy.curator import Curator
 
 N_BINS = (3, 40, 2, 5)
-# With the label.
+# With the label: one column more.
 N_COLUMNS = len(N_BINS) + 1
 
 
@@ -70,7 +70,7 @@ def test_the_budget_is_the_papers(records, neighbours):
     first, *rounds = statement.ledger
     rho = mixed_budget(3.0, 1e-5, neighbours).amount ** 2 / 2
     t, moved = 16 * N_COLUMNS, 2 if neighbours == "replace-one" else 1
-    # A replaced record moves each table by √2 and a score by 2 for an added one's 1.
+    # A replaced record moves each table by √2, and a score by 2; an added record by 1 and 1.
     sigma, epsilon = math.sqrt(moved * t / (2 * 0.9 * rho)), math.sqrt(8 * 0.1 * rho / t)
     assert 1 / first.noise_rate == pytest.approx(sigma)
     used, halved = N_COLUMNS * moved / (2 * sigma**2), 0
@@ -94,7 +94,7 @@ def test_the_budget_is_the_papers(records, neighbours):
 
 
 def test_the_first_choice_is_the_largest_weighted_distance_beyond_noise(records, monkeypatch):
-    """Without noise there is nothing beyond: of what single columns say of every table."""
+    """The first scores are weighted distances to the independent model minus expected noise."""
     chosen = []
 
     def choose(self, call, scores):

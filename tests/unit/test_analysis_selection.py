@@ -22,7 +22,7 @@ def select(cv):
 
 
 def runs(accuracies, *, epsilon=1.0, method="lazybb~proved", dataset="adult"):
-    """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
+    """Return rows of a cross-validation from {setting: [accuracy per fold; None: failed]}."""
     own = {"dataset": dataset, "method": method, "learner": "lazybb", "calibration": "proved"}
     rows = []
     for setting, values in accuracies.items():
@@ -56,7 +56,7 @@ def test_ties_go_to_the_smaller_size_and_number_not_by_text(ordered):
 
 
 def test_a_tie_up_to_rounding_is_a_tie():
-    # 0.1 + 0.2 + 0.3 in floats: the mean of the first is an ulp above the second.
+    # 0.1 + 0.2 + 0.3 as floats: the first mean is one ulp above the second.
     tied = {setting(9): [0.30000000000000004, 0.3], setting(5): [0.3, 0.3]}
     assert select(runs(tied)).iloc[0]["setting"] == setting(5)
 
@@ -111,7 +111,7 @@ def test_a_run_twice_is_an_error():
 
 
 def finalists(accuracies, draws):
-    """Rows of the second round: {setting: [accuracy a fold]} for each draw."""
+    """Return rows of the second round from {setting: [accuracy per fold]} for each draw."""
     frames = [runs(one).assign(repeat=-k) for k, one in enumerate(accuracies[:draws], start=1)]
     return pd.concat(frames, ignore_index=True)
 
@@ -127,7 +127,7 @@ def test_finalists_are_compared_by_their_further_trainings_alone():
     chosen = table(choose_finalists(best, again)).iloc[0]
     assert chosen["setting"] == good
     assert chosen["cv_accuracy"] == pytest.approx(0.85)
-    # Of the means of the folds over the draws: both are 0.85.
+    # The means of the folds, over the draws: both are 0.85.
     assert chosen["cv_std"] == pytest.approx(0, abs=1e-9)
     assert (chosen["n_settings"], chosen["n_failed_settings"]) == (3, 0)
 
@@ -180,7 +180,7 @@ def test_a_metric_selects_and_a_loss_the_smaller_way(metric, best, mean):
     assert row["setting"] == setting(best)
     assert row[f"cv_{metric}"] == pytest.approx(mean)
     assert row["cv_std"] == pytest.approx(0.1 * math.sqrt(2))
-    # The second round is by the same metric.
+    # The second round uses the same metric.
     again = pd.concat([frame, frame])
     (row,) = table(choose_finalists(candidates, again, metric), metric).to_dict("records")
     assert (row["setting"], row[f"cv_{metric}"]) == (setting(best), pytest.approx(mean))

@@ -1,4 +1,4 @@
-"""Tables: nothing averaged over what happens to be there, and the same bytes each time."""
+"""Tables: no mean over an incomplete set of runs, and the same bytes each time."""
 
 import math
 from types import SimpleNamespace
@@ -76,7 +76,7 @@ def test_each_measure_has_a_standard_error_wider_where_hold_outs_overlap():
     fresh["auc"] = 0.7 + 0.02 * fresh["repeat"]
     fresh["log_loss"] = 0.5 - 0.03 * fresh["repeat"]
     rows = table(fresh).set_index("dataset")
-    # Of three repeats on one test part, and on folds of a fifth: √(1/3 + 1/4).
+    # Three repeats on one test part: √(1/3); on hold-outs of a fifth: √(1/3 + 1/4).
     for dataset, factor in (("adult", 1 / 3), ("mushroom", 1 / 3 + 1 / 4)):
         for name, std in (("accuracy", 0.01), ("auc", 0.02), ("log_loss", 0.03)):
             assert rows.loc[dataset, f"{name}_std"].tolist() == pytest.approx([std] * 3)

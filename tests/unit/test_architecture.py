@@ -1,4 +1,4 @@
-"""Imports point one way, noise has one door, and files and names are as a reader expects them."""
+"""Imports point one way, only privacy/ draws noise, and files and names are as a reader expects."""
 
 import ast
 import re
@@ -29,15 +29,14 @@ ALLOWED = {
     "tables": {"analysis"},
     "holders": {"privacy", "kernels"},
     "learners": {"holders", "privacy", "kernels"},
-    # Relations of neighbours have their words in privacy.budget.
+    # privacy.budget has the names of the neighbouring relations.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    # It stores what it finds of a user's own learners beside the results of studies, and attacks
-    # copies of a dataset.
+    # It stores its findings on a user's own learners in releases/, and attacks copies of a dataset.
     "audit": {"learners", "datasets", "privacy", "kernels", "releases", "models", "experiments"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"papers' learners", "outputs", "experiments", *MIDDLE, *BOTTOM},
-    # A method of a paper, as one of the project's own, and what the audit tries on it.
+    # A learner of a paper, like any learner of the project, and its audit.
     "papers' learners": {"holders", "learners", "privacy", "kernels"},
     "papers' audits": {"audit", "privacy"},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
@@ -47,7 +46,7 @@ ALLOWED = {
 
 
 def modules():
-    """All modules of the package, by their dotted names below it, and those of papers."""
+    """Return {dotted name below the package: path} of all modules, with the modules of papers."""
     paths = {}
     in_papers = [
         path
@@ -75,7 +74,7 @@ def nodes(module):
 
 @cache
 def imported(module, types=False, text=True):
-    """Modules that one imports, at its top or inside functions, for types alone, or by a path."""
+    """Return the modules that a module imports: at its top, in functions, for types, or by path."""
     names, for_types = [], set()
     for node in nodes(module):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
@@ -95,7 +94,7 @@ def imported(module, types=False, text=True):
 
 
 def from_where(module, node):
-    """Return the absolute name of the module that an import is from."""
+    """Return the absolute name of the module of an import statement."""
     if not node.level:
         return node.module
     is_package = MODULES[module].name == "__init__.py"
@@ -105,7 +104,7 @@ def from_where(module, node):
 
 
 def module_of(name):
-    """Return the module that an imported name is, or is in."""
+    """Return the module that an imported name is, or from which it is imported."""
     parts = name.split(".")[1:]
     while parts and ".".join(parts) not in MODULES:
         parts = parts[:-1]
@@ -120,7 +119,7 @@ def room_of(module):
 
 
 def is_of_papers(module, *names):
-    """Whether a module of a paper's learner has one of these names."""
+    """Return whether a module belongs to a paper's learner and has one of these names."""
     return room_of(module) == "papers' learners" and module.split(".")[-1].lstrip("_") in names
 
 
@@ -133,7 +132,7 @@ def test_a_room_imports_only_what_it_may(room):
         assert not extra, f"{name} imports {extra}"
 
 
-# What is a room of its own within `datasets`, behind one door (its __init__), and what it may use.
+# Packages within `datasets` that others use only through their __init__, and their allowed imports.
 WORDS = {"blanks", "description", "domain", "errors", "variants"}
 DATASETS = {
     "reading": WORDS,
@@ -148,7 +147,7 @@ def test_the_rooms_of_datasets_have_one_door_each():
         for one in imported(name, types=True):
             _, _, within = one.partition("datasets.")
             room, _, file = within.partition(".")
-            # A transformer needs scikit-learn, which nothing else here does.
+            # A transformer needs scikit-learn, which nothing else in this package imports.
             closed = room in DATASETS and room != own and file not in ("", "transformer")
             assert not closed, f"{name} imports {one}, past the door of {room}"
             allowed = DATASETS.get(own)
@@ -164,9 +163,9 @@ def test_a_paper_imports_nothing_of_another():
 
 
 def test_no_module_imports_itself_in_a_circle():
-    """Not for its types alone either."""
+    """Imports for types count too."""
     graph = {
-        # The one way round: the registry names a learner's class in text, and loads it late.
+        # The one exception: the registry names a learner's class as text and imports it late.
         name: imported(name, types=True, text=not name.startswith("learners.entries."))
         for name in MODULES
     }
@@ -176,7 +175,7 @@ def test_no_module_imports_itself_in_a_circle():
         pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
 
 
-# One door: noise, ledgers and streams of random numbers are made in privacy/ alone.
+# Only privacy/ makes noise, ledgers and streams of random numbers.
 
 NOISE = {
     *("laplace", "normal", "standard_normal", "multivariate_normal", "gumbel", "logistic"),
@@ -231,7 +230,7 @@ EXCEPTIONS = {
 
 BOOSTED = "papers.boosted_dp.learners."
 
-# Compiled loops that draw from a stream by themselves: the door hands it out, and charges for it.
+# Compiled loops that draw from a stream: privacy/ hands the stream out, and charges for the draws.
 DRAWING_KERNELS = {
     BOOSTED + "_kernel": "questions without records, and BDPE's published choices by rejection"
 }
@@ -244,12 +243,13 @@ HANDED_A_STREAM = {
     "learners.peers.ebm": ITS_OWN,
 }
 
-# Who may open sealed values: curators, parts and holders, whose answers are sealed or have noise.
+# Modules that may open sealed values: curators, parts and holders, whose answers are sealed or
+# noisy.
 OPENS = {"privacy.curator", "privacy.rows", "privacy.sums", "parts", "holders.holder"}
 
 
 def made(nodes):
-    """What a file makes of noise, ledgers and streams: the names that it calls."""
+    """Return the names of the noise, ledger and stream functions that a file calls."""
     names = set()
     for node in nodes:
         if isinstance(node, ast.Call):
@@ -266,7 +266,7 @@ OUTSIDE = [name for name in MODULES if room_of(name) != "privacy"]
 
 def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
     makers = {(name, what) for name in OUTSIDE for what in made(nodes(name))}
-    # A paper's noise writes the ledger, as the calibrations of the project's own do.
+    # A paper's noise.py writes the ledger, like the project's own calibrations.
     makers -= {(name, what) for name in OUTSIDE if is_of_papers(name, "noise") for what in LEDGERS}
     there = {name: reasons for name, reasons in EXCEPTIONS.items() if name in MODULES}
     assert all(name.startswith("papers.") for name in EXCEPTIONS if name not in there)
@@ -276,7 +276,7 @@ def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
 
 
 def test_what_draws_noise_is_imported_behind_the_door_alone():
-    """Under another name a sampler could be called unseen."""
+    """An alias would hide a call of a sampler from the test above."""
     for name in OUTSIDE:
         assert "privacy.discrete" not in imported(name), name
         for node in nodes(name):
@@ -287,7 +287,7 @@ def test_what_draws_noise_is_imported_behind_the_door_alone():
 
 
 def test_compiled_loops_draw_nothing_but_where_it_is_said():
-    """A kernel gets noise as an array; one that gets a stream is named, and so is its caller."""
+    """A kernel gets noise as an array; kernels that get a stream, and their callers, are listed."""
     drawing = {
         name
         for name in MODULES
@@ -373,14 +373,14 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
     assert len(entries) <= 25
 
 
-# Arithmetic: what is stored is worked out by kernels/arithmetic.py ----------------------------
+# Arithmetic: stored numbers are computed by kernels/arithmetic.py ------ ----------------------
 
 STORED = {
     *("kernels", "privacy", "learners", "holders", "datasets", "experiments", "models"),
     *("releases", "coding", "parts", "papers' learners"),
 }
 
-# What has other last bits on another processor, or with another C library.
+# Functions whose last bits depend on the processor or the C library.
 OF_NUMPY = {
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "power", "float_power"),
     *("tanh", "sinh", "cosh", "arctanh", "arcsinh", "arccosh", "sin", "cos", "tan", "arctan"),
@@ -393,7 +393,7 @@ OF_MATH = {
     "cbrt",
 }
 OF_SCIPY = {"special", "linalg", "optimize", "stats", "fft", "integrate", "signal", "interpolate"}
-# A generator's own samplers of these laws.
+# A generator's own samplers of these distributions.
 OF_GENERATORS = {
     *("laplace", "gumbel", "logistic", "gamma", "standard_gamma", "beta", "dirichlet"),
     *("normal", "standard_normal", "exponential", "standard_exponential", "binomial", "poisson"),
@@ -402,7 +402,7 @@ STREAM_NAMES = {"rng", "coins", "source", "stream"}
 
 PRODUCT, UNSTABLE, POWER = "@", "argsort of ties", "**"
 
-# Where it is called all the same, and why no stored result depends on its last bits.
+# Allowed uses, and why no stored result depends on their last bits.
 USES = {
     ("privacy.sealed", "np.matmul"): "a name, of what is called on sealed arrays",
     ("privacy.sealed", "np.dot"): "a name, of what is called on sealed arrays",
@@ -420,7 +420,7 @@ USES = {
 
 
 def calls(nodes):
-    """What a file uses of what may differ."""
+    """Return which functions a file uses whose last bits may differ between machines."""
     used = set()
     for node in nodes:
         if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.MatMult):
@@ -453,7 +453,7 @@ def is_of_scipy(name):
 
 
 def is_exact(power):
-    """A power of two, or one of whole numbers. Python's squares of floats are of the C library."""
+    """Return whether a power is exact: of two or of an integer. Floats go to the C library."""
     base = power.left
     return isinstance(base, ast.Constant) and (base.value == 2 or isinstance(base.value, int))
 
@@ -490,13 +490,13 @@ def test_what_is_exact_is_left_alone(line):
     assert not calls(nodes_of(line))
 
 
-# Words ----------------------------------------------------------------------------------------
+# Names and docstrings ------ ------------------------------------------------------------------
 
-# Participles say nothing of what is in a variable.
+# Participles do not say what a variable holds.
 SAY_NOTHING = {"found", "asked", "whole", "known"}
-# Nor do these in the package.
+# Forbidden in names of the package, too.
 OF_THE_HOUSE = {"told", "said", "here"}
-# Which field of a node holds the name of a variable, a parameter, an attribute or a function.
+# The field of a node that holds the name of a variable, parameter, attribute or function.
 NAMED_BY = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr", ast.FunctionDef: "name"}
 
 
@@ -523,7 +523,7 @@ def test_names_that_say_nothing_are_seen():
 
 
 def test_docstrings_say_what_happens():
-    """They return, write, or make something; nothing is given."""
+    """A docstring says "Return", "Write" or "Make", not "Give"."""
     giving = re.compile(r'^\s*"""Give', re.MULTILINE)
     files = [*MODULES.values(), *TEST_FILES]
     assert [path.name for path in files if giving.search(path.read_text())] == []

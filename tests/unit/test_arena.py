@@ -1,4 +1,4 @@
-"""The arena: statistics over tables, what is written of them, and a method among stored ones."""
+"""The arena: its statistics over tables, its texts, and a user's method among stored results."""
 
 import hashlib
 import math
@@ -34,7 +34,7 @@ def run(method, learner, dataset, epsilon, split, score, **more):
 
 
 def made_up(gains, spread=0.0):
-    """Return runs of PrivGAM at .8, of a rival that is ahead by `gains`, and of two without ε."""
+    """Return runs: PrivGAM at .8, a rival ahead of it by `gains`, and two methods without ε."""
     free = {"delta": 0.0, "neighbours": "", "status": runs.NOT_PRIVATE}
     rows = []
     for dataset, gain in zip(TABLES, gains, strict=False):
@@ -51,7 +51,7 @@ def made_up(gains, spread=0.0):
 
 def test_means_count_each_table_once_and_losses_are_of_boosting():
     frame = made_up([0.1, -0.02])
-    # A table with fewer hold-outs weighs as much.
+    # A table with fewer hold-outs has the same weight.
     short = frame[(frame["dataset"] != "telco") | (frame["split"] == 1)]
     means = arena.mean_scores(short, "gb").set_index("method")
     assert means.loc[RIVAL, "auc"] == pytest.approx(0.84)
@@ -102,12 +102,12 @@ def test_the_bootstrap_is_that_of_the_mean():
 
 
 def test_what_can_be_found_is_what_the_exact_test_with_holm_finds():
-    # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so none may speak against the method; a rank of 1
-    # doubles that. Six tables are too few: 2⁻⁵ · 5 = .16.
+    # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so no table may speak against the method; a rank
+    # sum of 1 doubles this. Six tables are too few: 2⁻⁵ · 5 = .16.
     assert arena.most_against(8, 5) == 0
     assert arena.most_against(6, 5) is None
     assert arena.least_tables(5) == 8
-    # Against scipy's table of the exact test: n = 10, two-sided 5 %: 8.
+    # The published table of the exact test says 8 for n = 10, two-sided 5 %.
     assert arena.most_against(10, 1) == 8
     few = output.what_can_be_found(arena.compare(made_up([0.1, 0.1]), {RIVAL: GAM}))
     assert "no difference can be found" in few[0]
@@ -189,7 +189,7 @@ def test_the_colours_of_the_arena_tell_all_methods_apart():
     frame = made_up([0.1])
     row = frame[frame["method"] == GAM]
     shown = pd.concat([row.assign(method=name, title=name) for name in options["shown"]])
-    looks = output.looks_of(shown, output.titles_of(shown))
+    looks = output.looks_of(shown)
     assert len({look["color"] for look in looks.values()}) == len(options["shown"])
 
 
@@ -231,7 +231,7 @@ class MeanVoteClassifier(PrivateClassifier):
 
 def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # In this process: a run of Snakemake takes longer than the trainings.
+    # In this process, because a run of Snakemake takes longer than the trainings.
     explain = extras.explain_missing
     monkeypatch.setattr(
         extras,
@@ -299,11 +299,11 @@ def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkey
     assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
     assert set(frame["method"]) == {name for one in studies.values() for name in one.methods}
     assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)
-    # Only scores are carried of tables that may not be passed on.
+    # The frozen copy has only scores of tables whose records may not be passed on.
     assert list(frame) == runs.COLUMNS
 
 
-# Rows of the README's table, by the names of methods.
+# Rows of the README's table: {title: method}.
 README_ROWS = {
     "PrivGAM, δ = 0": "privgam~proved",
     "PrivGAM": GAM,

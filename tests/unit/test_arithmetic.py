@@ -1,4 +1,4 @@
-"""Own arithmetic against exact values, and against what a matrix must satisfy."""
+"""The project's own arithmetic: exact values, and the equations that matrices must satisfy."""
 
 import math
 
@@ -24,7 +24,7 @@ LARGEST = 1.7976931348623157e308
 
 
 def arguments(name, n):
-    """Numbers of all sizes, more of them where results are near 0 or 1."""
+    """Return numbers of all magnitudes, more of them where results are near 0 or 1."""
     rng = np.random.default_rng(20261126)
     if name.startswith("log"):
         numbers = [2.0 ** rng.uniform(-1073, 1023, n), 2.0 ** rng.uniform(-1, 1, n)]
@@ -100,7 +100,7 @@ def test_matrices_satisfy_what_defines_them(shape):
     np.testing.assert_allclose(arithmetic.transposed_times(rows, weights), rows.T @ weights, **near)
     square = arithmetic.gram(rows, weights)
     np.testing.assert_allclose(square, rows.T @ (weights[:, None] * rows), **near)
-    # Row after row: not only near.
+    # Equal, not only close, row by row.
     one_by_one = np.zeros_like(square)
     for row, weight in zip(rows, weights, strict=True):
         one_by_one += np.outer(weight * row, row)
@@ -151,7 +151,7 @@ def test_a_matrix_that_is_not_positive_has_no_factor():
 
 
 def test_nothing_is_fused():
-    """A product and a sum in one step would give −2⁻⁶⁰."""
+    """A fused multiply-add would return −2⁻⁶⁰."""
     near = np.array([1.0, 0, 0, 0, 1 + 2.0**-30])
     others = np.array([-1.0, 0, 0, 0, 1 - 2.0**-30])
     assert arithmetic.dot(near, others) == 0

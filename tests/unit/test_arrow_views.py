@@ -1,4 +1,4 @@
-"""Texts in Arrow's `string_view`, which Polars writes, are read as `string` is."""
+"""Texts of Arrow's type `string_view`, which Polars writes, are read like `string`."""
 
 from pathlib import Path
 
@@ -64,8 +64,8 @@ def test_frames_of_each_type_of_texts_have_the_same_codes(kind):
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), "binary_view"], ids=str)
-def test_files_of_each_type_of_texts_have_the_same_codes(own, kind):
-    own(
+def test_files_of_each_type_of_texts_have_the_same_codes(write_dataset, kind):
+    write_dataset(
         [""],
         n_rows=5,
         files={"train": {"local": "data/mine.parquet"}},

@@ -1,4 +1,4 @@
-"""The digest of the auditor: what it does, and not what is said about it."""
+"""The digest of the auditor follows its code, not its docstrings and comments."""
 
 import pytest
 

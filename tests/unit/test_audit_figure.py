@@ -41,7 +41,7 @@ def test_every_claim_is_drawn_and_violations_are_ringed():
     assert len(points(figure, "v")) == 1
     ringed = [float(p.get_ydata()[0]) for p in rings(figure)]
     low, high = figure.axes[0].get_ylim()
-    assert ringed == [3.0, high]  # the infinite one at the top
+    assert ringed == [3.0, high]  # the infinite ε is at the top
     assert float(points(figure, "v")[0].get_ydata()[0]) == low
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -56,7 +56,7 @@ def test_published_is_hollow_and_no_ring_without_a_violation():
 
 
 def test_a_point_is_above_the_diagonal_only_if_more_was_found_than_claimed():
-    # Claims that are near keep apart, too.
+    # Points of similar claims do not overlap.
     figure = audit.draw(pd.concat([frame(), frame().assign(epsilon=1.1)]), TITLES)
     (line,) = [p for p in figure.axes[0].get_lines() if len(p.get_xdata()) > 2]
     assert (np.diff(line.get_xdata()) > 0).all()
@@ -74,7 +74,7 @@ def test_a_point_is_above_the_diagonal_only_if_more_was_found_than_claimed():
 
 
 def test_more_learners_than_colours_differ_in_shape():
-    """As many as there are to audit, in one figure."""
+    """One figure can show as many learners as there are."""
     names = [f"learner {i}" for i in range(len(audit.audited_learners()))]
     assert len(names) > 2 * len(style.COLOURS)
     table = pd.concat([frame().assign(learner=name) for name in names])

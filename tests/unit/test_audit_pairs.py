@@ -89,7 +89,7 @@ def test_an_added_record():
     assert pair.neighbours == ADD_REMOVE
     assert (pair.left.n, pair.right.n, pair.larger) == (4, 5, pair.right)
     assert pair.canaries.tolist() == [[1]]
-    # A negative record on the right: its score is the higher on the left.
+    # The right table has one more negative record, so the left one has the higher score.
     assert pair.labels.tolist() == [1.0]
     grown = records([[0], [1]], [1, -1], [2], [4, 1])
     check_pair(Pair("tiny", "a row that grows", grown, base, ADD_REMOVE))

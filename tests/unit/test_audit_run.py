@@ -1,4 +1,4 @@
-"""Configurations, their run, and the table made of it."""
+"""The audit's claims, the runs of their attacks, and the table of the results."""
 
 import dataclasses
 import functools
@@ -59,7 +59,7 @@ def test_a_row_a_configuration_the_same_in_any_company():
 
 
 def test_a_row_says_the_largest_claim_that_it_could_refute():
-    """Even if an event came of all trainings on one side, and of none on the other."""
+    """The largest ε refutable if all trainings on one side show an event, and none on the other."""
     rows = run([exact(), sampled(n_trainings=120), sampled(n_trainings=2000)], TARGET, 7, 352)
     largest = rows["refutable_epsilon"].tolist()
     assert largest == [math.inf, pytest.approx(1.202, abs=1e-3), pytest.approx(4.142, abs=1e-3)]
@@ -85,7 +85,7 @@ def test_every_shipped_claim_could_be_refuted():
 
 
 def test_sides_that_are_no_neighbours_are_refused():
-    """Two records differ: whatever is found of them says nothing of the claim."""
+    """The two tables differ in two records, so an attack on them says nothing about the claim."""
 
     def two_changed(claim, target):
         sides = [records([[0]] * 3, signs, [1]) for signs in ([1, 1, 1], [-1, -1, 1])]
@@ -144,18 +144,18 @@ def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
     )
     shown = report.format_table(report.table([more]))
     assert shown["claimed δ"].tolist() == ["0", "0.01", "0"]
-    # 0.9 of 1 is worse than 2 of 5.
+    # A share of 0.9 of ε = 1 is worse than 2 of ε = 5.
     assert shown["worst found ε"].tolist() == ["0.900", "0.500", "–"]
     assert shown["claimed ε"].tolist() == ["1", "1", "1"]
     assert shown["tried"].tolist() == ["2", "1", "1"]
     assert shown["verdict"].tolist() == ["stands", "violated", "found nothing"]
-    # At δ > 0 a claim can be refuted by δ alone: a violation is worse than any share of ε.
+    # At δ > 0 an attack can refute a claim by δ alone, so a violation is worse than any share of ε.
     rows = frame.iloc[[0, 0]].assign(found_epsilon=[0.9, 0.8], verdict=["stands", "violated"])
     assert report.worst_rows(report.table([rows]))["verdict"].tolist() == ["violated"]
 
 
 def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
-    """Read back from CSV, where an empty text is NaN."""
+    """A table that was read from CSV has NaN for an empty text."""
     two = frame.iloc[:2].assign(
         verdict="violated",
         found_epsilon=2.0,

@@ -15,7 +15,7 @@ PAIR = flipped_constant(4)
 
 
 def by_events(p, q, delta):
-    """The smallest ε by trying every event."""
+    """Return the smallest ε, by trying every event."""
     worst = 0.0
     for size in range(1, len(p) + 1):
         for event in itertools.combinations(range(len(p)), size):
@@ -62,7 +62,7 @@ def test_epsilon_from_counts_shares_the_error_and_takes_delta_off():
     lower = stats.binomtest(500, 1000).proportion_ci(0.95, "exact").low
     upper = stats.binomtest(100, 1000).proportion_ci(0.95, "exact").high
     for delta in (0.0, 0.2):
-        # 95 % two-sided is 2.5 % a side: half of an error of 5 %.
+        # 95 % two-sided is 2.5 % per side: half of the error of 5 %.
         bound = float(epsilon_from_counts(500, 100, 1000, delta, 0.05))
         assert bound == pytest.approx(math.log((lower - delta) / upper))
     assert float(epsilon_from_counts(0, 5, 1000, 0.0, 0.05)) == -math.inf
@@ -77,7 +77,7 @@ def positive(side):
 
 
 def response(epsilon):
-    """Randomised response on whether all labels are positive; its true ε is `epsilon`."""
+    """Randomised response on whether all labels are positive; its exact ε is `epsilon`."""
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
 
     def distribution(side):
@@ -102,17 +102,17 @@ def test_exact_search_names_the_worst_pair():
     assert bound.epsilon == pytest.approx(0.7)
     assert not bound.violated
     assert bound.n_pairs == 2
-    assert bound.pair.left.n == 3  # the first of equals
+    assert bound.pair.left.n == 3  # the first of equal events
     assert search_exact([PAIR], distribution, 0.69, 0.0).violated
 
 
 def test_sampled_bounds_are_honest():
-    """Of 300 bounds at 95 %, at most 30 above the truth: false alarm below 1e-3."""
+    """At most 30 of 300 bounds at 95 % exceed the exact ε; false alarm below 1e-3."""
     _, sample = response(1.0)
     rng = np.random.default_rng(0)
     bounds = [search_sampled([PAIR], sample, 400, 1.0, 0.0, rng, 1) for _ in range(300)]
     assert sum(f.epsilon > 1.0 for f in bounds) <= 30
-    assert not any(f.violated for f in bounds)  # each with a chance of 1e-4
+    assert not any(f.violated for f in bounds)  # each has a probability of 1e-4
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
@@ -135,7 +135,7 @@ def test_scores_are_thresholded_on_either_tail():
 
 
 def of_first_pair(epsilon):
-    """Randomised response on one pair; of all others the same outcome."""
+    """Randomised response on one pair; a constant outcome on all others."""
     _, sample = response(epsilon)
 
     def only_first(pair, side, n, rng):
@@ -169,13 +169,13 @@ def test_losses_bound_from_below_with_certainty():
     assert bound.epsilon == 3
     assert bound.violated
     assert math.isnan(bound.delta)
-    # The first of equals.
+    # The first of equal pairs.
     assert (bound.n_pairs, bound.pair.left.n) == (3, 3)
     assert not search_losses([PAIR], lambda pair: 2.0, 2.0).violated
 
 
 def test_trainings_that_choose_an_event_do_not_bound_it():
-    """What happens on one side among those that choose, and never again, shows nothing."""
+    """An event that occurs only in the trainings that choose the event shows nothing."""
 
     def half(is_first):
         def sample(pair, side, n, rng):
@@ -185,7 +185,7 @@ def test_trainings_that_choose_an_event_do_not_bound_it():
 
     assert half(True).epsilon < 0
     assert not half(True).violated
-    # And what happens among those that bound alone was not looked for.
+    # An event that occurs only in the trainings that bound ε was not searched for.
     assert half(False).epsilon < 0.1
 
 

@@ -1,4 +1,4 @@
-"""All that a fit leaves is read, and looked at in ways that show what is too alike."""
+"""The audit reads every attribute that a fit leaves, in views that show similarities."""
 
 import copy
 from dataclasses import dataclass, replace
@@ -130,7 +130,7 @@ def test_fits_are_apart():
     models = list(fits(TREES, SIDE, 5, np.random.default_rng(3)))
     for model, expected in zip(models, plainly(TREES, 5), strict=True):
         assert np.array_equal(model.model_.forest.labels, expected.model_.forest.labels)
-        # These fits see open records, and do not say otherwise; nor what their answers leave.
+        # Audit fits open the records, so their statements must not say `sealed`.
         assert expected.privacy_.sealed
         said = replace(model.privacy_, sealed=True)
         assert said.of_fit(OF_NUMBER, [OF_CHOICES]) == expected.privacy_
@@ -141,7 +141,7 @@ def test_fits_are_apart():
 
 
 def drawn(make, n=400):
-    """States of fits whose numbers are made from those of a generator."""
+    """Return the states of `n` fits, each with the numbers ``make(rng)``."""
     rng = np.random.default_rng(4)
     return States.gather([{"x": np.atleast_1d(make(rng)).astype(float)} for _ in range(n)])
 
@@ -181,7 +181,7 @@ def test_sides_are_looked_at_alike_when_one_has_whole_numbers_only():
 
 
 def test_many_small_hints_add_up():
-    """No number tells much; their likelihood ratio does."""
+    """Each number alone shows little; the likelihood ratio of all shows the difference."""
 
     def noisy(sign):
         return lambda rng: sign * 0.5 + rng.normal(size=40)

@@ -1,4 +1,4 @@
-"""The baselines against the libraries that they wrap."""
+"""The baselines, compared with the libraries that they wrap."""
 
 import math
 import warnings
@@ -47,7 +47,7 @@ def dense(X):
     return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
 
 
-# Against the wrapped library -----------------------------------------------------------
+# Compared with the wrapped library ------ ----------------------------------------------
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
@@ -99,10 +99,10 @@ def test_published_is_diffprivlibs(data, epsilon, C):
     parameters = {"C": C, "epsilon": epsilon, "calibration": PUBLISHED, "n_bins": N_BINS}
     ours = DPLogisticRegressionClassifier(**parameters, random_state=np.random.default_rng(11))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
-        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
+        warnings.simplefilter("error")  # neither PrivacyLeakWarning nor any other
+        warnings.simplefilter("ignore", ResourceWarning)  # other tests leave files open
         ours.fit(X, y, counts)
-    # The generator that our learner makes of a seed, for diffprivlib.
+    # The generator that our learner makes from a seed for diffprivlib.
     words = np.random.default_rng(11).integers(2**32, size=4, dtype=np.uint32).tolist()
     stream = np.random.MT19937(np.random.SeedSequence(words))
     rows, labels = repeated(data)
@@ -115,9 +115,9 @@ def test_published_is_diffprivlibs(data, epsilon, C):
         random_state=np.random.RandomState(stream),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # SciPy's, about iprint
+        warnings.simplefilter("ignore", DeprecationWarning)  # SciPy warns about iprint
         theirs.fit(dense(rows), labels)
-    # diffprivlib also stops at a small relative decrease: a gradient of some 1e-7.
+    # diffprivlib also stops when the loss decreases little: at a gradient of about 1e-7.
     np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=2e-4)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_[0], atol=2e-4)
 
@@ -164,7 +164,7 @@ def test_few_records_and_one_label_raise_nothing(n, epsilon, calibration):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
+        warnings.simplefilter("ignore", ResourceWarning)  # other tests leave files open
         learner.fit(X, np.ones(n, dtype=int))
     assert np.isfinite(learner.coef_).all()
     assert math.isfinite(learner.intercept_)
@@ -187,7 +187,7 @@ def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(data, intercept
         step[k] = 1e-5
         up, down = (logistic_loss(model + s * step, rows, signs, counts, 0.3)[0] for s in (1, -1))
         assert gradient[k] == pytest.approx((up - down) / 2e-5, abs=1e-8)
-    # No overflow where a score is huge.
+    # Huge scores do not overflow.
     huge, slope = logistic_loss(1e4 * model, rows, signs, counts, 0.0)
     assert np.isfinite(huge)
     assert np.isfinite(slope).all()
@@ -206,7 +206,7 @@ def test_multinomial_regression_is_scikit_learns(data):
     theirs.fit(rows, labels, sample_weight=counts)
     assert ours.coef_.shape == (3, 14)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(rows), abs=1e-6)
-    # A class without a record has next to no probability, and takes none from the others.
+    # A class without records has a probability near 0, and does not change the others.
     absent = LogisticRegressionClassifier(n_bins=N_BINS, classes=(0, 9, 1, 2), C=0.3)
     chances = absent.fit(X, labels, counts).predict_proba(X)
     assert chances[:, 1].max() < 1e-6
@@ -219,4 +219,4 @@ def test_the_majority_of_three_classes():
     model = MajorityClassClassifier(n_bins=2, classes=("a", "b", "c", "d"))
     model.fit(X, labels, counts)
     assert model.predict_proba(X)[0] == pytest.approx([3 / 8, 0, 3 / 8, 2 / 8], abs=1e-6)
-    assert model.predict(X[:1]).tolist() == ["a"]  # the first of equal ones
+    assert model.predict(X[:1]).tolist() == ["a"]  # the first of equal classes

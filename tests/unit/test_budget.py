@@ -1,4 +1,4 @@
-"""The words of a guarantee and the one check of ε and δ."""
+"""Texts of a guarantee, and the check of ε and δ."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The budget ledger: it adds up, refuses before training, and is never half there."""
+"""The budget ledger: its sums, refusals before training, and a file that is never incomplete."""
 
 import html
 import itertools
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from own_release import QUICK, files_of
+from own_release import QUICK_LEARNER, limit_file_size
 
 from privcurve import datasets
 from privcurve.audit.contract import Case, train
@@ -53,7 +53,7 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
     with pytest.raises(LedgerError, match="Nothing was trained"):
         book.reserve(TWO, ONE, {})
     assert book.path.read_bytes() == before
-    # A smaller one does not fit either; under a larger budget it does.
+    # The budget has no room for a smaller release either; a larger budget has.
     with pytest.raises(LedgerError):
         book.reserve(TWO, Price(1e-6, 0.0, REPLACE_ONE), {})
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
@@ -93,7 +93,7 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
     price = Price(1.0, 1e-6, ADD_REMOVE).convert(REPLACE_ONE)
     assert (price.epsilon, price.neighbours) == (2.0, REPLACE_ONE)
     assert price.delta == pytest.approx(1e-6 * (1 + math.e))
-    # e^1000 is no number, but more than any δ needs.
+    # e^1000 overflows; δ is then 1.
     assert Price(1000.0, 1e-6, ADD_REMOVE).convert(REPLACE_ONE).delta == 1
     assert Price(1.0, 0.0, ADD_REMOVE).convert(ADD_REMOVE) == Price(1.0, 0.0, ADD_REMOVE)
     for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
@@ -102,7 +102,7 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
 
 
 def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
-    """1.5 for whoever is added or left out is 3 for whoever is replaced."""
+    """ε = 1.5 for add-remove neighbours is ε = 3 for replace-one neighbours."""
     added = Price(1.0, 0.0, ADD_REMOVE)
     with pytest.raises(LedgerError, match="would cost epsilon = 3 for replace-one neighbours"):
         book.check(TWO, Price(1.5, 0.0, ADD_REMOVE))
@@ -121,26 +121,28 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
         book.reserve(unlimited, price, {})
     prices = [one.price for one in book.releases()]
     assert prices[-1].epsilon == math.inf
-    # Two that are replaced differ in private columns, too; not the other way round.
+    # Replace-one neighbours include neighbours that differ in private columns, not the reverse.
     together = [(one.neighbours, one.epsilon) for one in totals(prices[:3], unlimited)]
     assert together == [(REPLACE_ONE, math.inf), (PRIVATE_COLUMNS, 3.0)]
     with pytest.raises(LedgerError):
         book.reserve(Budget(100.0), ONE, {})
 
 
-# One total for all that are told -----------------------------------------------
+# The same total on the card, in the terminal and in the ledger ------ ----------
 
-# As they are asked for: ε and whom it is for.
+# Four releases: (ε, neighbours).
 FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))
 NOTHING = "epsilon = inf: nothing is guaranteed"
 
 
 @pytest.mark.parametrize("order", sorted(set(itertools.permutations(FOUR))))
-def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys, order):
-    """By its own rule a release for add-remove neighbours counts twice for replaced records."""
-    mine(budget=None)
+def test_card_terminal_and_ledger_state_one_total_for_each_relation(
+    write_private_dataset, capsys, order
+):
+    """A release for add-remove neighbours counts twice for replace-one neighbours."""
+    write_private_dataset(budget=None)
     settings = {
-        REPLACE_ONE: f"--learner {QUICK}",
+        REPLACE_ONE: f"--learner {QUICK_LEARNER}",
         ADD_REMOVE: "--learner privgam --set n_estimate=50",
     }
     for number, (epsilon, neighbours) in enumerate(order, start=1):
@@ -165,9 +167,10 @@ def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys
 
 
 def exact_loss(epsilon, neighbours, pair):
-    """The privacy loss of a whole PrivGAM on two neighbours: the worst of what it can release.
+    """Return the worst privacy loss of a PrivGAM on two neighbours, over its possible releases.
 
-    Sums beyond what either side can have: there Laplace densities differ by all of their distance.
+    The worst sums are beyond the values that either side can have: there the Laplace densities
+    differ by their full distance.
     """
     parameters = {"epsilon": epsilon, "neighbours": neighbours}
     if neighbours == ADD_REMOVE:
@@ -185,13 +188,13 @@ def exact_loss(epsilon, neighbours, pair):
 
 
 def test_the_total_bounds_the_exact_composition_of_two_learners_and_is_reached():
-    """Two PrivGAMs of nine records, one label flipped: they cost 1 and 2, and together 3."""
+    """Two PrivGAMs on nine records, with one label flipped, cost 1 and 2, and 3 together."""
     pair = flipped_balance(9, 0)
     losses = {one: exact_loss(*one, pair) for one in set(FOUR)}
     assert losses[1.0, ADD_REMOVE] == pytest.approx(2.0, rel=1e-3)
     for order in itertools.permutations(FOUR):
         for number in range(1, 5):
-            # Their noise is drawn apart, so the losses of a composition add up.
+            # Releases draw their noise independently, so their privacy losses add up.
             exact = math.fsum(losses[one] for one in order[:number])
             prices = [Price(epsilon, 0.0, neighbours) for epsilon, neighbours in order[:number]]
             replaced = totals(prices, Budget())[0]
@@ -206,7 +209,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
     ones = [added, partial, replaced]
     said = {one.neighbours: one for one in totals(ones, Budget())}
     assert said[ADD_REMOVE].claim == said[REPLACE_ONE].claim == NOTHING
-    # A change of private columns alone is a replacement.
+    # A change of only private columns is a replacement too.
     assert said[PRIVATE_COLUMNS].epsilon == 4
     assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
     assert totals([replaced], Budget()) == [replaced]
@@ -264,7 +267,7 @@ def test_a_damaged_ledger_releases_nothing(book, change):
 def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
     content = book.path.read_bytes()
-    with files_of(len(content) + 20):
+    with limit_file_size(len(content) + 20):
         for write in (
             lambda: book.reserve(TWO, ONE, {}),
             lambda: book.close(release, books.DONE, {}),
@@ -317,7 +320,7 @@ def run(book, moment):
 def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spent):
     assert run(book, moment) == -signal.SIGKILL
     assert [one.state for one in book.releases()] == [books.RESERVED] * spent
-    # The lock died with it, and the next one is told what is spent.
+    # The process's lock ended with it; the next process reads what is spent.
     for _ in range(2 - spent):
         book.close(book.reserve(TWO, ONE, {}), books.DONE, {})
     with pytest.raises(LedgerError):
@@ -332,7 +335,7 @@ def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
 
 
 def test_a_release_waits_for_whoever_writes_the_ledger(book):
-    """What others have begun meanwhile counts."""
+    """A release that another process has begun meanwhile counts."""
     book.reserve(TWO, Price(0.5, 0.0, REPLACE_ONE), {})
     with ThreadPoolExecutor(1) as pool:
         with lock_folder(book.path.parent):
@@ -346,23 +349,25 @@ def test_a_release_waits_for_whoever_writes_the_ledger(book):
 # Descriptions ----------------------------------------------------------------------
 
 
-def test_what_a_description_may_say_of_a_budget(own):
+def test_what_a_description_may_say_of_a_budget(write_dataset):
     plain = datasets.describe("mine").digest
-    own(budget={"epsilon": 3, "delta": 1e-6})
-    # It codes nothing anew.
+    write_dataset(budget={"epsilon": 3, "delta": 1e-6})
+    # A budget changes no code, so the digest stays.
     assert datasets.describe("mine").digest == plain
     budget = Budget.from_description(datasets.describe("mine").budget)
     assert budget == Budget(3.0, 1e-6, REPLACE_ONE)
-    own(budget={"epsilon": 3, "neighbours": "add-remove"})
+    write_dataset(budget={"epsilon": 3, "neighbours": "add-remove"})
     assert Budget.from_description(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
     for wrong in ({"epsilon": 0}, {"delta": 0.1}, {"epsilon": 1, "delta": 1}, {"epsilons": 1}, 3):
-        own(budget=wrong)
+        write_dataset(budget=wrong)
         with pytest.raises(DatasetError, match="budget"):
             datasets.describe("mine")
 
 
-def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own, tmp_path):
-    own(budget={"epsilon": 3})
+def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(
+    write_dataset, tmp_path
+):
+    write_dataset(budget={"epsilon": 3})
     path = tmp_path / "resources/datasets/other.yaml"
     other = {"title": "finer", "based_on": "mine", "n_bins": 4}
     path.write_text(yaml.safe_dump(other))

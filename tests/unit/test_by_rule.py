@@ -1,4 +1,4 @@
-"""The learner that a release takes where none is named: its settings follow from public facts."""
+"""The learner of a release without a named learner: its settings follow from public facts."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from own_dataset import DESCRIPTION
-from own_release import LINES, book
+from own_release import LINES, budget_ledger
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -32,7 +32,7 @@ def test_the_default_offers_what_a_release_may_ask_for(n_classes, delta, terms):
     assert registry.estimator_class(entry.name)._released
 
 
-def test_names_of_columns_and_the_order_of_records_change_nothing(mine):
+def test_names_of_columns_and_the_order_of_records_change_nothing(write_private_dataset):
     budgets = [(0.1, 0.0), (1.0, 0.0), (200.0, 0.0), (99.0, 1e-6)]
 
     def fits():
@@ -40,30 +40,30 @@ def test_names_of_columns_and_the_order_of_records_change_nothing(mine):
         for epsilon, delta in budgets:
             settings = {"epsilon": epsilon, "delta": delta}
             model = registry.make(by_rule.DEFAULT, data.domain, settings)
-            # With the same coins not even noise differs.
+            # With equal seeds even the noise is equal.
             model.set_params(random_state=1).fit(data.X, data.y)
             yield model.decision_function(np.unique(data.X, axis=0)).tolist()
 
     first = list(fits())
     header, *records = LINES
     random.Random(1).shuffle(records)
-    mine([header, *records])
+    write_private_dataset([header, *records])
     assert list(fits()) == first
     others = zip(DESCRIPTION["columns"], ("q7", "zz"), strict=True)
     columns = [{**column, "name": name} for column, name in others]
-    mine(["q7,zz,note,sick", *records], columns=columns)
+    write_private_dataset(["q7,zz,note,sick", *records], columns=columns)
     assert list(fits()) == first
 
 
 def released(words):
-    """Release by the command; return its request in the ledger, and the model's statement."""
+    """Release with the command; return its request in the ledger, and the model's statement."""
     assert main.main(["release", "mine", "--epsilon", "0.5", *words.split()]) == 0
-    entry = book().releases()[-1]
+    entry = budget_ledger().releases()[-1]
     content = json.loads(Path(f"releases/mine/{entry.number}", MODEL).read_text())
     return entry.facts["learner"], entry.facts["parameters"], content["statement"]
 
 
-def test_a_release_without_a_learner_says_what_it_took(mine, capsys):
+def test_a_release_without_a_learner_says_what_it_took(write_private_dataset, capsys):
     learner, parameters, statement = released("")
     assert (learner, parameters) == ("privgam", {})
     assert ASSUMED_RULE in statement["assumptions"]
@@ -83,8 +83,8 @@ def test_a_release_without_a_learner_says_what_it_took(mine, capsys):
     ],
 )
 def test_what_the_default_does_not_offer_is_refused_before_anything_is_spent(
-    mine, capsys, words, says
+    write_private_dataset, capsys, words, says
 ):
     assert main.main(["release", "mine", "--epsilon", "1", *words.split()]) != 0
     assert says in capsys.readouterr().err
-    assert book().releases() == []
+    assert budget_ledger().releases() == []

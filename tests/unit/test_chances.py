@@ -1,4 +1,4 @@
-"""Probabilities by links: what a score means, where it is no log-odds."""
+"""Probabilities of learners whose scores are not log-odds."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from privcurve.learners.shared import chances
 
 
 def coded(n=4000, seed=0):
-    """Records whose label is more often positive, the more of three columns are high."""
+    """Return records whose label is more often positive if more of three columns are high."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, size=(n, 3)).astype(np.uint8)
     chance = expit(1.5 * (X.sum(axis=1) - 4.5))
@@ -45,13 +45,13 @@ def test_the_cap_makes_weights_as_dense_as_the_measure(density, rate):
     q = expit(chances.capped_weights(votes, rate, cap))
     a, b = (np.minimum(1.0, np.exp(cap - rate * side)) for side in (votes, -votes))
     dense = float(np.mean(q * a + (1 - q) * b))
-    # Rounds begin at ln density: weights are not made smaller than that.
+    # Rounds begin at ln density; the weights become no smaller.
     assert cap == pytest.approx(np.log(density)) or dense == pytest.approx(density, rel=1e-6)
     assert dense >= density * (1 - 1e-6)
 
 
 def test_all_votes_for_one_label_are_no_certainty():
-    # 39 votes for one label say less than the share that a measure gives up: docs/probabilities.md.
+    # The rarer label keeps half of the density, 0.35 / 2: docs/probabilities.md.
     votes = np.full(100, -39.0)
     cap = chances.cap_of(votes, 0.45, 0.35)
     q = expit(chances.capped_weights(votes, 0.45, cap))
@@ -92,7 +92,7 @@ def test_they_are_better_than_a_coin_and_agree_with_the_label(name, parameters):
     assert np.allclose(chance.sum(axis=1), 1)
     assert np.array_equal(chance.argmax(axis=1) == 1, model.predict(test) == 1)
     assert log_loss(chance, labels) < np.log(2) - 0.02
-    # Stored results of studies are of learners that fit log-odds.
+    # Stored results have a log loss only for learners that fit log-odds.
     assert not fits_log_odds(model)
 
 

@@ -1,4 +1,4 @@
-"""Citations of proofs lead to sections that exist: "docs/proofs.md, 'Counts' and 'Choices'"."""
+"""Citations of proofs lead to existing sections: "docs/proofs.md, 'Counts' and 'Choices'"."""
 
 import ast
 import re
@@ -10,18 +10,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "workflow", "papers", "docs", "config", "tests", "benchmarks", "examples")
 PAGE = re.compile(r"\b(?:docs|papers/\w+)/proofs\.md\b")
-# Sections after a page: a comma or a colon, then headings in quotes.
+# Sections after a page: a comma or colon, then headings in quotes.
 CITED = re.compile(rf"({PAGE.pattern})[,:] ('[^']+'(?:(?:,| and|, and) '[^']+')*)")
 # A numbered result: "**Lemma T5 (EM).** …".
 RESULT = re.compile(
     r"\*\*(?:Convention|Definition|Lemma|Theorem|Corollary) ([A-Z]\d+′?)(?: \(|\.|\*)"
 )
-# Sections of the review that the proofs were taken from, which is no file of this repository.
+# Sections of the review on which the proofs are based; it is not a file of this repository.
 REVIEW = re.compile(r"PRIVACY\.md|§(?:0|[a-g][0-9]?)(?![\w.])")
 
 
 def texts(path):
-    """The strings of a file, those side by side joined, and its blocks of comments, in one line."""
+    """Return the strings (adjacent ones joined) and comment blocks of a file, each in one line."""
     content = path.read_text("utf-8")
     if path.suffix != ".py":
         return [content]
@@ -47,7 +47,7 @@ def texts(path):
 
 
 def files(*suffixes):
-    """The files of the repository that people wrote, by their endings."""
+    """Return the files of the repository that people write, by their endings."""
     inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     for path in [*inside, *ROOT.glob("*.md"), ROOT / "Makefile"]:
         if path.suffix in suffixes and path.is_file() and path != Path(__file__):
@@ -59,12 +59,12 @@ def headings(page):
 
 
 def faults(text):
-    """What is wrong with the citations of a text, in words."""
+    """Return the wrong citations of a text, as messages."""
     cited = {match.start(): match for match in CITED.finditer(text)}
     for page in PAGE.finditer(text):
         match = cited.get(page.start())
         path = ROOT / page[0]
-        # A paper's folder may be left out, and its page with it.
+        # A user may delete a paper's folder together with its page.
         if path.parent.is_dir() and not path.is_file():
             yield f"{page[0]} is not there"
         elif match is None:
@@ -76,7 +76,7 @@ def faults(text):
 
 
 def test_each_citation_names_a_section_that_exists():
-    """Pages link to sections by their anchors, which `test_docs.py` follows."""
+    """Pages link to sections by anchors, which `test_docs.py` follows."""
     n_cited = 0
     for path in files(".py"):
         if "proofs.md" not in path.read_text("utf-8"):

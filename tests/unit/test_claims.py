@@ -1,4 +1,4 @@
-"""Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
+"""Claims of a paper: verdicts on made-up tables, and printed numbers."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import CLAIMS, lay_out, request_of
+from made_up_study import CLAIMS, output_request, write_made_up_study
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
@@ -32,7 +32,7 @@ PRINTED = pd.DataFrame({"dataset": ["a", "b"], "method": ["lr", "lr"], "accuracy
 
 NAMED = {"name": "C", "claim": "c", "source": "s"}
 SOME = {**NAMED, "where": {"method": "lr"}, "above": 0}
-# Ours less what is printed, dataset by dataset.
+# The difference of our accuracy and the printed one, per dataset.
 LESS_PRINTED = {
     **NAMED,
     "where": {"method": "lr"},
@@ -43,7 +43,7 @@ BOOST = {**NAMED, "where": {"method": "boost"}, "above": 0}
 
 
 def judged(claim, table=TABLE, printed=None, paper=None):
-    """Judge one claim on the accuracies, or on another table that it names."""
+    """Judge one claim on the accuracies, or on the table that it names."""
     tables = {claim.get("table", "accuracy"): table}
     functions = vars(import_module(f"privcurve.papers.{paper}._claims")) if paper else None
     return judge.verdicts([{**NAMED, **claim}], tables, printed, functions)
@@ -59,7 +59,7 @@ def test_printed_numbers_are_taken_off_row_by_row():
     assert (row["least"], row["largest"]) == pytest.approx((-0.05, 0.01))
     wide = {**LESS_PRINTED, "within": [0, 0.06]}
     assert verdict(wide, printed={"p.csv": PRINTED})["verdict"] == judge.HOLDS
-    # A row without a printed number is not passed over.
+    # A row without a printed number makes the verdict unknown.
     assert verdict(wide, printed={"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
 
 
@@ -142,15 +142,15 @@ def test_a_misspelt_column_of_accuracy_is_reported_before_training(
     path = tmp_path / "papers/tiny/claims.yaml"
     monkeypatch.chdir(tmp_path)
     path.write_text(yaml.safe_dump({"claims": [claim]}))
-    request_of("claims", outputs=outputs)
+    output_request("claims", outputs=outputs)
     path.write_text(yaml.safe_dump({"claims": [{**claim, **words}]}))
     with pytest.raises(StudyError, match=f"claim C: {name} {re.escape(says)}"):
-        request_of("claims", outputs=outputs)
+        output_request("claims", outputs=outputs)
 
 
 def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    plan = lay_out(tmp_path, outputs=["selected_settings", "claims"])
+    plan = write_made_up_study(tmp_path, outputs=["selected_settings", "claims"])
     claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": "selected_settings"}
     path = tmp_path / "papers/tiny/claims.yaml"
     path.write_text(yaml.safe_dump({"claims": [{**claim, "value": "n_setings"}]}))
@@ -163,8 +163,8 @@ def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch
 
 def test_claims_about_a_study_that_does_not_judge_them_are_reported(tmp_path):
     with contextlib.chdir(tmp_path):
-        assert lay_out(tmp_path).notes([]) == []
-        (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])
+        assert write_made_up_study(tmp_path).notes([]) == []
+        (note,) = write_made_up_study(tmp_path, outputs=["accuracy"]).notes([])
     assert note == (
         "config/studies/tiny.yaml: outputs: without claims no study judges the 1 claims of "
         "papers/tiny/claims.yaml about the study"
@@ -276,7 +276,7 @@ def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
 
 
 def runs(**of_methods):
-    """Return made-up runs: of each method a function of ε and of the split."""
+    """Return made-up runs; the accuracy of each method is a function of ε and the split."""
     places = itertools.product("ab", of_methods, (1.0, 2.0, 4.0), (1, 2, 3, 4))
     table = pd.DataFrame(places, columns=["dataset", "entry", "epsilon", "repeat"])
     rows = zip(table["entry"], table["epsilon"], table["repeat"], strict=True)
@@ -290,16 +290,16 @@ HIGHER = {**LESS_LINE, "above": 0}
 
 
 def test_differences_of_runs_are_paired_by_their_split():
-    # The splits differ much, and move both methods alike.
+    # Splits differ much, and shift both methods equally.
     table = runs(
         tree=lambda epsilon, split: split + epsilon / 100 + (split == 4) * 0.004,
         line=lambda epsilon, split: split + 0.01,
     )
     row = verdict(HIGHER, table)
-    # By ε 0, 0.01 and 0.03, and 0.001 more as a mean over splits.
+    # Differences 0, 0.01 and 0.03 at the three ε, plus 0.001 as a mean over splits.
     assert (row["n_places"], row["n_pass"], row["verdict"]) == (6, 6, judge.HOLDS)
     assert row["least"] == pytest.approx(0.001)
-    # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
+    # The differences 0, 0, 0, 0.004 have a standard deviation of 0.002; four splits.
     assert row["standard_error"] == pytest.approx(0.001)
     of_each = {"each": ["dataset"], "over": ["epsilon"]}
     each = judged({**HIGHER, **of_each}, table)
@@ -315,7 +315,7 @@ def test_one_split_gives_no_standard_error():
     assert (row["n_for"], row["n_against"]) == (0, 0)
     assert row["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
     assert np.isnan(row["standard_error"])
-    # Nor do rows that a single split has, while others have several.
+    # A dataset with one split has no standard error either, even if other datasets have several.
     of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["entry"] == "line"))]
     row = verdict(HIGHER, of_a)
     assert row["verdict"] == judge.UNDECIDED
@@ -353,7 +353,7 @@ def test_statistics_over_an_axis():
     assert statistic("smallest_step") == pytest.approx(-0.1)
     lead = {"less": {"entry": "line"}}
     assert statistic("first_reached", **lead) == 2
-    # Of all rows of the line, whatever their ε, the largest: 0.9.
+    # The largest value of the method line over all ε is 0.9.
     best = {**lead, "less_by": ["dataset"], "against": "largest"}
     assert statistic("mean", **best) == pytest.approx(2 / 3 - 0.9)
     assert statistic("first_reached", **best) == float("inf")
@@ -372,12 +372,12 @@ def test_a_spread_of_runs_and_a_run_that_failed():
 
 
 N_SPLITS = 10
-# Of mean 0 and standard error 1 over the splits.
+# Mean 0 and standard error 1 over the splits.
 NOISE = np.array([-1, 1] * (N_SPLITS // 2)) * np.sqrt(N_SPLITS - 1)
 
 
 def of_places(*errors, **claim):
-    """Judge that method tree is above line at places that are so many standard errors above."""
+    """Judge "tree is above line" where tree leads by `errors` standard errors at each place."""
     rows = [
         {
             **{"dataset": f"d{i}", "epsilon": 1.0, "entry": method, "repeat": k, "status": "ok"},
@@ -393,19 +393,19 @@ def of_places(*errors, **claim):
 @pytest.mark.parametrize(
     ("errors", "every", "sides", "expected"),
     [
-        # A place below 0 by luck alone does not refute "at every ε", nor bear it out.
+        # A place below 0 by chance neither refutes nor supports a claim about every ε.
         ((-1.5, 6, 6, 6), True, (3, 0), judge.UNDECIDED),
         ((-1.5, 6, 6, 6), False, (3, 0), judge.HOLDS),
         ((1.5, 6, 6, 6), True, (3, 0), judge.HOLDS),
         ((-5, 6, 6, 6), True, (3, 1), judge.FAILS),
         ((-5, 6, 6, 6), False, (3, 1), judge.MIXED),
         ((-5, 1, 1, 1), False, (0, 1), judge.FAILS),
-        # Beyond two standard errors if there is no other place; not if there are twenty.
+        # −2.2 standard errors count if it is the only place, and not among twenty.
         ((-2.2,), True, (0, 1), judge.FAILS),
         ((-2.2, *[6] * 19), False, (19, 0), judge.HOLDS),
         ((1.9,), True, (0, 0), judge.UNDECIDED),
         ((2.1,), True, (1, 0), judge.HOLDS),
-        # No place for itself, all of them together.
+        # No single place is significant; all of them together are.
         ((1.9, 1.9, 1.9, 1.9), True, (0, 0), judge.UNDECIDED),
         ((2.5, 2.5, 2.5, 2.5), True, (0, 0), judge.HOLDS),
     ],
@@ -426,7 +426,7 @@ def test_a_place_counts_beyond_two_standard_errors_with_holms_correction(
         ((50, 45), judge.HOLDS),
         ((70, 50), judge.MIXED),
         ((30,), judge.FAILS),
-        # Its edge is within two standard errors.
+        # The bound is within two standard errors.
         ((61,), judge.UNDECIDED),
     ],
 )
@@ -434,14 +434,14 @@ def test_a_margin_around_a_number_is_judged_from_both_sides(errors, expected):
     assert of_places(*errors, within=[0.5, 0.1])["verdict"] == expected
 
 
-# Thirteen of nineteen coins are no wonder.
+# A fair coin often shows heads 13 times in 19 tosses.
 @pytest.mark.parametrize(
     ("n_pass", "expected"), [(13, judge.UNDECIDED), (15, judge.HOLDS), (3, judge.FAILS)]
 )
 def test_the_share_of_places_that_pass_has_an_error_of_its_own(n_pass, expected):
     gains = [1.0] * n_pass + [-1.0] * (19 - n_pass)
     table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "method": "lr", "gain": gains})
-    # Datasets are told by their column, wherever it stands.
+    # The column `dataset` tells datasets apart, in whatever position of `by`.
     claim = {**SOME, "value": "gain", "by": ["method", "dataset"], "share": 0.5}
     assert verdict(claim, table)["verdict"] == expected
 
@@ -457,7 +457,7 @@ def test_what_was_not_built_refutes_nothing():
 
 
 def test_gains_since_a_base_are_compared():
-    # The tree begins lower and gains as much.
+    # The tree starts lower and gains as much.
     table = runs(
         tree=lambda epsilon, split: 0.5 + epsilon / 10 + split / 100,
         line=lambda epsilon, split: 0.9 + epsilon / 10 + split / 50,
@@ -476,7 +476,7 @@ def test_gains_since_a_base_are_compared():
         "difference of accuracy minus difference of accuracy at epsilon = 0.01 0 ±"
     )
     assert verdict(claim, table)["verdict"] == judge.FAILS
-    # A value without a base is not computed.
+    # Without the value to subtract there is no difference.
     lacks = table[~((table["dataset"] == "a") & (table["epsilon"] == 0.01))]
     assert verdict(since, lacks, paper="partial")["verdict"] == judge.UNKNOWN
 
@@ -499,7 +499,7 @@ def test_fifty_bins_gain_what_the_claimed_method_gains_more():
     claim = {"where": {"method": "new"}, "less": {"method": "old"}, "over": ["epsilon"]}
     claim |= {"compute": "gain_of_fifty_bins", "above": 0}
     row = verdict(claim, table, paper="boosted_dp")
-    # By ε 0.1 and 0.2 more on banknote, 0.05 and 0 more with fifty bins.
+    # Leads of 0.1 and 0.2 at the two ε on banknote, of 0.05 and 0 with fifty bins.
     assert row["mean"] == pytest.approx(0.15 - 0.025)
     lacks = table[table["dataset"] == "banknote"]
     assert verdict(claim, lacks, paper="boosted_dp")["verdict"] == judge.UNKNOWN
@@ -509,11 +509,13 @@ def test_a_function_that_is_not_there_is_named_before_anything_is_trained(tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(CLAIMS["claims"][0], "compute", "rank")
     with pytest.raises(StudyError, match=r"_claims\.py has no 'rank'"):
-        list(lay_out(tmp_path).study_outputs("tiny"))
+        list(write_made_up_study(tmp_path).study_outputs("tiny"))
     functions = Path(import_module("privcurve.papers.distributed._claims").__file__).read_text()
     path = Path("papers/tiny/_claims.py")
     path.write_text(functions.replace("def spread", "def rank"))
-    (request,) = (r for r in lay_out(tmp_path).study_outputs("tiny") if r.output.word == "claims")
+    (request,) = (
+        r for r in write_made_up_study(tmp_path).study_outputs("tiny") if r.output.word == "claims"
+    )
     assert path in request.reads.resources
 
 

@@ -1,4 +1,4 @@
-"""One coder: a learner that is given bounds has the pipeline's codes, to the last bit."""
+"""A learner that gets bounds has the codes of the pipeline, to the last bit."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ SHIPPED = ["adult", "adult-fine", "codrna", "wdbc", "toy-line"]
 
 
 def rounded(domain):
-    """Return a domain with all edges rounded, as in a user's own."""
+    """Return a domain with rounded edges, as a new description has them."""
     return replace(domain, columns=tuple(replace(c, exact=False) for c in domain.columns))
 
 
@@ -31,7 +31,7 @@ def test_learners_and_pipeline_agree_at_every_edge(name):
         low, high = column.bounds
         codes = coding.code_equal_width(values[:, None], (low, high), np.array([column.bins]))
         assert np.array_equal(codes[:, 0], expected), column.name
-        # An edge belongs to the bin above it, and a name of a bin says the truth.
+        # An edge belongs to the bin above it, as the bins' names say.
         assert expected[: len(edges)].tolist() == [*range(column.bins), column.bins - 1]
 
 
@@ -68,7 +68,7 @@ def test_bins_of_equal_ratio():
     assert codes.tolist() == [0, 0, 2, 2, 4]
     with pytest.raises(ValueError, match="above 0"):
         coding.edges(0, 1, 5, coding.LOG)
-    # Round edges are round, so that a value on one belongs to the bin above it.
+    # Rounded edges are round decimals, so a value equal to an edge belongs to the bin above it.
     assert edges.tolist() == [0.01, 0.1, 1, 10, 100, 1000]
     assert coding.edges(0, 2**30 - 1, 30, coding.LOG1P).tolist() == [2**k - 1 for k in range(31)]
 
@@ -77,7 +77,7 @@ def test_one_hot_has_one_entry_a_column():
     codes = np.array([[0, 2], [1, 0]], dtype=np.uint8)
     rows = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
     assert rows.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
-    # Offsets do not overflow small integers.
+    # Offsets do not overflow small integer types.
     codes = np.full((1, 3), 255, dtype=np.uint8)
     assert coding.one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]
 
@@ -89,7 +89,7 @@ def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacin
     edges = coding.edges(low, high, n_bins, spacing)
     assert len(edges) == n_bins + 1
     assert (edges[0], edges[-1]) == (low, high)
-    # Seen from the end that they are finest at, and of each side of 0 by itself.
+    # Measure from the end where bins are finest, and on each side of 0 separately.
     if spacing == coding.MIXED_HIGH:
         sides = [(high - edges[::-1]) / (high - low)]
     elif low < 0:
@@ -122,7 +122,7 @@ def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
         assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
 
 
-# Names of bins and codes of values say the same --------------------------------------------------
+# Names of bins agree with the codes of values ------ ---------------------------------------------
 
 EDGES = [
     ((0.0, 0.9), 9, "equal"),
@@ -151,7 +151,7 @@ def test_a_value_that_is_written_as_an_edge_is_in_the_bin_above(bounds, bins, sp
 
 
 def test_edges_that_rounding_moves_are_told_from_those_of_before():
-    """Data and models that were coded by unrounded edges keep their codes and their checksums."""
+    """Data and models that were encoded with unrounded edges keep their codes and checksums."""
     column = Column("c", "numeric", (0.0, 0.9), 9)
     old, new = (Domain((one,), Label("y", "no", "yes")) for one in (column.keep_exact(), column))
     assert encode_frame(old, {"c": [0.3, 0.6]}).tolist() == [[2], [5]]
@@ -159,13 +159,13 @@ def test_edges_that_rounding_moves_are_told_from_those_of_before():
     assert old.to_json() == new.to_json().replace(',"rounded":true', "")
     for domain in (old, new):
         assert Domain.from_dict(domain.to_dict()) == domain
-    # The flag is absent where rounding moves nothing.
+    # The flag is absent if rounding changes no edge.
     plain = Column("c", "numeric", (0.0, 1.0), 10)
     assert plain.keep_exact() == plain
     assert "rounded" not in Domain((plain,), Label("y", "no", "yes")).to_json()
 
 
 def test_shipped_datasets_have_the_edges_of_their_stored_runs():
-    # No run of electricity is older than rounded edges.
+    # All stored runs of electricity were made with rounded edges.
     for name in {*datasets.names()} - {"electricity"}:
         assert "rounded" not in datasets.describe(name).domain.to_json(), name

@@ -1,4 +1,4 @@
-"""Data as users have them: gaps, dates, texts of many kinds, decimal commas, Parquet, gz."""
+"""Messy data of users: gaps, dates, texts, decimal commas, Parquet, gz."""
 
 import json
 from datetime import date, datetime
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from own_dataset import refused
+from own_dataset import assert_load_fails
 
 from privcurve import Schema, datasets
 from privcurve.datasets import DatasetError, Domain
@@ -20,18 +20,18 @@ TEXT = {"name": "x", "kind": "text", "groups": {"heart": "I*", "sugar": ["E10*",
 HEART, SUGAR, OTHER, NONE = range(4)
 
 
-def coded(own, values, column, **changes):
-    """Return the codes of some values of one column."""
+def coded(write_dataset, values, column, **changes):
+    """Return the codes of values in one column."""
     lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
     parser = {"kind": "delimited", "header": True, "separator": ";"}
-    own(lines, columns=[column], parser=parser, n_rows=len(values), **changes)
+    write_dataset(lines, columns=[column], parser=parser, n_rows=len(values), **changes)
     codes = datasets.load("mine").X[:, 0].tolist()
     return codes
 
 
-def refuses(own, message, *given, **changes):
+def assert_refused(write_dataset, message, *given, **changes):
     with pytest.raises(DatasetError, match=message):
-        coded(own, *given, **changes)
+        coded(write_dataset, *given, **changes)
 
 
 def listed(*categories):
@@ -52,7 +52,7 @@ MINUS = {"missing": [-999], "unknown": "other"}
 FIRST = "2000-01-01"
 ZEROS = groups({"code": "0999", "none": "-999"})
 CODED = [
-    # Markers of what is missing: several, and numbers in whatever way they are written.
+    # Markers of missing values: several, and numbers in any notation.
     (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
     (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
     ([FIRST, "2000-01-02 10:00"], DAY | {"missing": "bin"}, {"missing": "2000-01-02"}, [0, 10]),
@@ -60,38 +60,38 @@ CODED = [
     ([FIRST, "-999.0", "-999", "-999.00"], DAY | {"missing": "bin"}, MINUS, [0, 10, 10, 10]),
     (["I21", "-999.0", "-999", "-999.00"], TEXT, MINUS, [HEART, NONE, NONE, NONE]),
     (["I21", "-999.0", "-999"], listed("I21", "other", "?"), {"missing": [-999.0]}, [0, 2, 2]),
-    # A number that is listed is one, and a code with zeros is none.
+    # A marker that is a number matches equal numbers, but not a code with leading zeros.
     (["-999.0", "0999"], ZEROS, {"missing": [-999.0, 999]}, [1, 0]),
     (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
     (["-9,9", "3,5", "-9,90", ""], WIDE, COMMA, [10, 6, 10, 10]),
     (["-9,9", "3,5", "-9,90", "NA"], WIDE, COMMA | {"missing": [-9.9, "NA"]}, [10, 6, 10, 10]),
-    # A value that is listed is a value.
+    # A category may equal a marker; then it is a value.
     (["Oslo", "NA", "-"], listed("Oslo", "-", "?"), {"missing": ["NA", "-"]}, [0, 2, 1]),
-    # Codes that are whole numbers may have a point, or a comma where that stands for it.
+    # Integer codes may have a decimal point, or a comma if the file has decimal commas.
     (["1", "2.0", "1.00"], listed(1, 2, "other"), {}, [0, 1, 0]),
     (["1", "2.0", "2.5"], listed(1, 2, "other"), OTHERS, [0, 1, 2]),
     (["1", "2,0", "2.0", "2.000"], listed(1, 2, "other"), OTHERS | {"decimal": ","}, [0, 1, 1, 2]),
-    # Edges of dates are whole days.
+    # Bin edges of dates are whole days.
     (["03.01.2000", "04.01.2000", "", "11.01.2000"], ENDS, {}, [0, 1, 4, 3]),
-    # The first pattern that fits counts; what stands in one is meant as it is, but for the star.
+    # The first matching pattern counts; only * is a wildcard, all other characters are literal.
     (["Head Nurse", "nurse", "a (b)"], groups({"head": ["*nurse*"], "rest": "*"}), {}, [0, 0, 1]),
     (["abc", "a.c", "(b", "OTHER"], groups(["a.c", "(b", "other"]), {}, [2, 0, 1, 2]),
-    # Codes in groups may have a point; what is listed with its point is meant so.
+    # Integer codes match "1.0"; a group that lists "2.0" matches only this text.
     (
         ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"],
         groups({"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}),
         {},
         [2, 1, 0, 2, 3, 1],
     ),
-    # A group may list what means nothing elsewhere.
+    # A group may list a word that is a marker elsewhere.
     (WORDS, JOBS, {"missing": ["none", "unknown", "NA", ""]}, [0, 3, 3, 3, 1, 1]),
     (WORDS, JOBS, {"missing": ["?", "None"]}, [0, 0, 1, 3, 3, 1]),
 ]
 
 
 @pytest.mark.parametrize(("values", "column", "changes", "codes"), CODED)
-def test_values_have_the_codes_that_they_mean(own, values, column, changes, codes):
-    assert coded(own, values, column, **changes) == codes
+def test_values_have_the_codes_that_they_mean(write_dataset, values, column, changes, codes):
+    assert coded(write_dataset, values, column, **changes) == codes
 
 
 @pytest.mark.parametrize(
@@ -99,39 +99,39 @@ def test_values_have_the_codes_that_they_mean(own, values, column, changes, code
     [
         (["1", "none"], NUMBER, {"missing": ["NA", "-"]}, "'x' is 'none', not a number"),
         (["1", "2.5"], listed(1, 2, "other"), {}, "'2.5', which is not one of its categories"),
-        # What is no number ends with a dot of its own.
+        # A wrong value may end with a dot.
         (["St", "St."], listed("St", "?"), {}, "'x' is 'St.', which is not one"),
         (["soon", "soon"], DAY, {}, r"'x' is 'soon', not an ISO date \(2024-12-31\)"),
         (["soon", "soon"], ENDS, {}, "'x' is 'soon', not a date of the form %d.%m.%Y"),
     ],
 )
-def test_values_without_a_code_are_named(own, values, column, changes, message):
-    refuses(own, message, values, column, **changes)
+def test_values_without_a_code_are_named(write_dataset, values, column, changes, message):
+    assert_refused(write_dataset, message, values, column, **changes)
 
 
 # Missing values --------------------------------------------------------------------
 
 
-def test_one_marker_means_the_same_in_a_list(own):
-    own(missing="NA")
+def test_one_marker_means_the_same_in_a_list(write_dataset):
+    write_dataset(missing="NA")
     alone = datasets.describe("mine")
-    own(missing=["NA"])
+    write_dataset(missing=["NA"])
     assert datasets.describe("mine").digest == alone.digest
-    own(missing=["NA", "-"])
+    write_dataset(missing=["NA", "-"])
     assert datasets.describe("mine").digest != alone.digest
 
 
 # Numbers -----------------------------------------------------------------------------
 
 
-def test_a_comma_may_replace_the_decimal_point(own):
-    assert coded(own, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
-    # A point would be one of thousands.
+def test_a_comma_may_replace_the_decimal_point(write_dataset):
+    assert coded(write_dataset, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
+    # A point would be a thousands separator.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
-        refuses(own, "'1.000', not a number", values, NUMBER, decimal=",")
-    own(decimal=",")
+        assert_refused(write_dataset, "'1.000', not a number", values, NUMBER, decimal=",")
+    write_dataset(decimal=",")
     with_comma = datasets.describe("mine")
-    own()
+    write_dataset()
     assert datasets.describe("mine").digest != with_comma.digest
     assert Domain.from_dict(with_comma.domain.to_dict()) == with_comma.domain
 
@@ -139,9 +139,9 @@ def test_a_comma_may_replace_the_decimal_point(own):
 # Dates -------------------------------------------------------------------------------
 
 
-def test_dates_are_days_between_public_bounds(own):
+def test_dates_are_days_between_public_bounds(write_dataset):
     values = ["1999-05-01", "2000-01-01", "2000-01-02T23:59:59", "2000-01-11", "2000-01-10"]
-    assert coded(own, values, DAY) == [0, 0, 1, 9, 9]
+    assert coded(write_dataset, values, DAY) == [0, 0, 1, 9, 9]
     mine = datasets.load("mine")
     assert mine.clipped == {"train": {"x": 0.2}}
     names = mine.domain.columns[0].bin_names
@@ -150,10 +150,12 @@ def test_dates_are_days_between_public_bounds(own):
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
 
 
-def test_messages_write_dates_as_dates(own, tmp_path):
+def test_messages_write_dates_as_dates(write_dataset, tmp_path):
     values = ["1999-05-01", "2000-01-01", "2001-01-02"]
-    refuses(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
-    coded(own, values, {**DAY, "clipping": "expected"})
+    assert_refused(
+        write_dataset, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY
+    )
+    coded(write_dataset, values, {**DAY, "clipping": "expected"})
     datasets.save(datasets.load("mine"), tmp_path / "out")
     (note,) = datasets.clipping_notes(datasets.facts(tmp_path / "out") or {})
     assert (
@@ -170,9 +172,9 @@ def test_times_match_utc():
 # Text --------------------------------------------------------------------------------
 
 
-def test_texts_fall_into_public_groups(own):
+def test_texts_fall_into_public_groups(write_dataset):
     values = ["I21", "e10.9", "E11", "Z00", "", "NA", "E12"]
-    codes = coded(own, values, TEXT, missing=["NA"])
+    codes = coded(write_dataset, values, TEXT, missing=["NA"])
     assert codes == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
     domain = datasets.describe("mine").domain
     assert domain.bin_names == (("x = heart", "x = sugar", "x = other", "x = ?"),)
@@ -180,10 +182,15 @@ def test_texts_fall_into_public_groups(own):
 
 
 @pytest.mark.parametrize("word", ["other", "?"])
-def test_groups_that_are_always_there_are_no_patterns_of_others(own, word):
+def test_groups_that_are_always_there_are_no_patterns_of_others(write_dataset, word):
     groups = {"misc": [word, "a*"]}
-    refuses(own, "groups of 'x': other and [?] are groups", ["a", "b"], {**TEXT, "groups": groups})
-    assert coded(own, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
+    assert_refused(
+        write_dataset,
+        "groups of 'x': other and [?] are groups",
+        ["a", "b"],
+        {**TEXT, "groups": groups},
+    )
+    assert coded(write_dataset, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch):
@@ -202,9 +209,9 @@ def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch):
 # Parquet and gz ------------------------------------------------------------------------
 
 
-def parquet(own, columns, table, **changes):
+def parquet(write_dataset, columns, table, **changes):
     pa.parquet.write_table(pa.table(table), "data/mine.parquet")
-    own(
+    write_dataset(
         files={"train": {"local": "data/mine.parquet"}},
         parser={"kind": "parquet"},
         columns=columns,
@@ -213,7 +220,7 @@ def parquet(own, columns, table, **changes):
     return datasets.load("mine")
 
 
-def test_parquet_gives_what_the_same_csv_gives(own):
+def test_parquet_gives_what_the_same_csv_gives(write_dataset):
     columns = [
         NUMBER | {"name": "float"},
         NUMBER | {"name": "decimal"},
@@ -243,46 +250,48 @@ def test_parquet_gives_what_the_same_csv_gives(own):
         "sick": [True, False, True],
     }
     labels = {"column": "sick", "positive": "true", "negative": "false"}
-    dataset = parquet(own, columns, table, label=labels)
+    dataset = parquet(write_dataset, columns, table, label=labels)
     assert dataset.y.tolist() == [1, -1, 1]
     expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
     assert dataset.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
-def test_no_value_in_parquet_is_no_word_for_it(own):
+def test_no_value_in_parquet_is_no_word_for_it(write_dataset):
     countries = {"name": "x", "kind": "categorical", "categories": ["NA", "SE"]}
     table = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
     with pytest.raises(DatasetError, match=r"record 2 of .*: 'x' is missing, which is not"):
-        parquet(own, [countries], table, missing=["NA"])
+        parquet(write_dataset, [countries], table, missing=["NA"])
     table |= {"x": ["NA", "SE", "SE"], "sick": ["yes", None, "NA"]}
     label = {"column": "sick", "positive": "yes", "negative": "NA"}
     with pytest.raises(DatasetError, match=r"record 2 of .* label 'sick' is missing, which is nei"):
-        parquet(own, [countries], table, missing=["NA"], label=label)
+        parquet(write_dataset, [countries], table, missing=["NA"], label=label)
 
 
 @pytest.mark.parametrize(("yes", "no"), [("True", "False"), (1, 0), ("TRUE", "FALSE")])
-def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(own, yes, no):
+def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(write_dataset, yes, no):
     label = {"column": "sick", "positive": yes, "negative": no}
-    dataset = parquet(own, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label)
+    dataset = parquet(
+        write_dataset, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label
+    )
     assert dataset.y.tolist() == [1, -1]
 
 
-def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own):
+def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(write_dataset):
     tenths = {**NUMBER, "bounds": [0, 1]}
     texts = ["0.1", "0.7", "0.3"]
     for kind in (np.float32, np.float16):
         values = pa.array(np.array(texts, dtype=kind))
-        dataset = parquet(own, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
-        assert dataset.X[:, 0].tolist() == coded(own, texts, tenths) == [1, 7, 3]
+        dataset = parquet(write_dataset, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
+        assert dataset.X[:, 0].tolist() == coded(write_dataset, texts, tenths) == [1, 7, 3]
 
 
-def test_parquet_is_read_in_pieces_and_from_the_top(own, monkeypatch):
+def test_parquet_is_read_in_pieces_and_from_the_top(write_dataset, monkeypatch):
     from privcurve.datasets.reading import table
 
     monkeypatch.setattr(table, "MOST_RECORDS", 3)
     values = {"x": [float(k % 10) for k in range(10)], "sick": ["yes", "no"] * 5}
-    assert parquet(own, [NUMBER], values).X[:, 0].tolist() == list(range(10))
-    first = parquet(own, [NUMBER], values, records={"first": 7}, n_rows=7)
+    assert parquet(write_dataset, [NUMBER], values).X[:, 0].tolist() == list(range(10))
+    first = parquet(write_dataset, [NUMBER], values, records={"first": 7}, n_rows=7)
     assert first.X[:, 0].tolist() == list(range(7))
 
 
@@ -294,14 +303,14 @@ def test_parquet_is_read_in_pieces_and_from_the_top(own, monkeypatch):
         ({"y": [1, 2]}, "has no column 'x'"),
     ],
 )
-def test_parquet_that_does_not_fit_is_refused(own, values, message):
+def test_parquet_that_does_not_fit_is_refused(write_dataset, values, message):
     with pytest.raises(DatasetError, match=message):
-        parquet(own, [NUMBER], {**values, "sick": ["yes", "no"]})
+        parquet(write_dataset, [NUMBER], {**values, "sick": ["yes", "no"]})
 
 
-def test_what_is_no_parquet_is_refused(own):
-    own(parser={"kind": "parquet"})
-    refused(r"data/mine.csv can't be read")
+def test_what_is_no_parquet_is_refused(write_dataset):
+    write_dataset(parser={"kind": "parquet"})
+    assert_load_fails(r"data/mine.csv can't be read")
 
 
 # Years of two digits ------------------------------------------------------------------------
@@ -316,22 +325,22 @@ SHORT = {
 BIRTHS = ["12.05.45", "01.01.30", "31.12.09", "29.02.00", "1.1.69", "1.1.68"]
 
 
-def test_years_of_two_digits_are_those_from_the_pivot_on(own):
-    assert coded(own, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
+def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
+    assert coded(write_dataset, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
     later = SHORT | {"bounds": ["1969-01-01", "2048-12-31"], "pivot": 1969}
-    # That is what strptime does, so that such data keep their checksum.
-    assert coded(own, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
+    # strptime uses the same pivot, so the checksum stays.
+    assert coded(write_dataset, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
     assert "pivot" not in datasets.describe("mine").domain.to_json()
-    # Only 2000, of the two, has a 29th of February.
+    # Of 1900 and 2000 only 2000 has a February 29.
     sooner = SHORT | {"bounds": ["1880-01-01", "1979-12-31"], "pivot": 1880}
-    refuses(
-        own,
+    assert_refused(
+        write_dataset,
         r"line 3 of .*'29.02.00', not a date of the form %d.%m.%y",
         ["1.1.79", "29.02.00"],
         sooner,
     )
     marked = SHORT | {"pivot": 1930, "missing": ["1945-05-12", "01.01.30"]}
-    assert coded(own, BIRTHS[:3], marked) == [8, 8, 7]
+    assert coded(write_dataset, BIRTHS[:3], marked) == [8, 8, 7]
     domain = datasets.describe("mine").domain
     assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
     assert domain.columns[0].pivot == 1930
@@ -358,8 +367,10 @@ def test_years_of_two_digits_are_those_from_the_pivot_on(own):
         ("%d.%m.%y", {"pivot": 30}, r"columns.x.pivot: 30 is less than the minimum of 1000"),
     ],
 )
-def test_a_format_with_short_years_and_its_pivot_belong_together(own, form, more, message):
+def test_a_format_with_short_years_and_its_pivot_belong_together(
+    write_dataset, form, more, message
+):
     column = SHORT | {"format": form} | more
-    refuses(own, message, BIRTHS, column)
+    assert_refused(write_dataset, message, BIRTHS, column)
     with pytest.raises(DatasetError, match=message):
         _ = Schema({"x": {key: column[key] for key in column if key != "name"}}, [0, 1]).domain

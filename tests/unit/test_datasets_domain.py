@@ -1,4 +1,4 @@
-"""Domains of the shipped datasets: widths, names, and descriptions that are refused."""
+"""Domains of the shipped datasets: widths, names, and refused descriptions."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ from privcurve.datasets.domain import MISSING
 
 ROOT = Path(__file__).parents[2]
 
-# One-hot columns of each dataset that ships.
+# Number of one-hot columns per shipped dataset.
 SHIPPED = """
 adult=162  adult-fine=386  codrna=80  mushroom=117  wdbc=300  toy-line=22  toy-line-fine=2002
 adult-balanced=162  adult-first=162  adult-first500=162  adult-11=168  avazu=222  bank=114
@@ -73,14 +73,14 @@ def test_a_shipped_description_is_complete():
         ordered = {column.name for column in domain.columns if column.ordered}
         assert set(description.bound_sources) == ordered, name
         had = all(file.sha256 and file.urls for file in description.source_files())
-        # What no address gives, has a word on how it is had.
+        # A dataset without an address says how to get its files.
         assert had or description.how_to_get, name
         assert Domain.from_dict(domain.to_dict()) == domain, name
         assert Domain.from_dict(json.loads(domain.to_json())).to_json() == domain.to_json(), name
 
 
 def test_widths_are_of_all_that_ships():
-    """What a user has added beside them is not ours to test."""
+    """Only shipped datasets are tested, not descriptions that a user has added."""
     result = subprocess.run(
         ["git", "ls-files", "resources/datasets"], cwd=ROOT, capture_output=True, text=True
     )
@@ -112,7 +112,7 @@ def test_other_bins_of_a_dataset():
     assert (fine.files, fine.parser, fine.label) == (adult.files, adult.parser, adult.label)
     assert fine.domain.names == adult.domain.names
     names = dict(zip(fine.domain.names, fine.domain.bin_names, strict=True))
-    # A bin for each age and each level of education.
+    # One bin for each age and each level of education.
     age, education = (fine.domain.columns[i] for i in (0, 4))
     for column, low, n in ((age, 17, 74), (education, 1, 16)):
         values = np.arange(low, low + n, dtype=np.float64)
@@ -122,7 +122,7 @@ def test_other_bins_of_a_dataset():
 
 
 def test_what_a_description_may_say_is_declared_once():
-    """The schema has the keys and defaults of the code, and the docs have keys where it says."""
+    """The schema has the keys and defaults of the code, and the docs name every key."""
     properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
         "properties"
     ]

@@ -1,4 +1,4 @@
-"""What went wrong without a word, or with one fault a run: each is refused with its mend."""
+"""Faults in data that once passed silently or were reported one per run: now all are refused."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES, refused
+from own_dataset import DESCRIPTION, LINES, assert_load_fails
 from sklearn.pipeline import make_pipeline
 
 from privcurve import PrivGAMClassifier, Schema, datasets
@@ -22,11 +22,11 @@ from privcurve.workflow import job
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-# Coded data and what they were made from -------------------------------------------
+# Encoded data and the files they were made from ------ -----------------------------
 
 
 @pytest.fixture
-def saved(own):
+def saved(write_dataset):
     folder = Path("out/mine")
     datasets.save(datasets.load("mine"), folder)
     assert datasets.is_current(folder)
@@ -46,8 +46,8 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_another_description_is_noticed_by_every_reader(own, saved, case):
-    own(**CHANGES[case])
+def test_another_description_is_noticed_by_every_reader(write_dataset, saved, case):
+    write_dataset(**CHANGES[case])
     assert not datasets.is_current(saved)
     assert datasets.facts(saved) is None
     for compare in (datasets.read, datasets.check_current):
@@ -55,11 +55,13 @@ def test_another_description_is_noticed_by_every_reader(own, saved, case):
             compare(saved)
 
 
-def test_data_that_earlier_versions_coded_otherwise_are_coded_again(own, saved, monkeypatch):
+def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
+    write_dataset, saved, monkeypatch
+):
     with monkeypatch.context() as earlier:
         for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
-        own(missing=["?", -999])
+        write_dataset(missing=["?", -999])
         datasets.save(datasets.load("mine"), saved)
         assert datasets.is_current(saved)
     assert saved.is_dir()
@@ -68,36 +70,36 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(own, saved, 
 
 @pytest.mark.parametrize(("spacing", "kept"), [("mixed", False), ("equal", True)])
 def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
-    own, tmp_path, monkeypatch, spacing, kept
+    write_dataset, tmp_path, monkeypatch, spacing, kept
 ):
-    own(columns=[{**AGE, "spacing": spacing}, TOWN])
+    write_dataset(columns=[{**AGE, "spacing": spacing}, TOWN])
     with monkeypatch.context() as earlier:
         for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.MERGING", 1)
         before = datasets.load("mine")
         datasets.save(before, tmp_path / "coded")
         assert datasets.is_current(tmp_path / "coded")
-    # The checksum is part of the id of each result.
+    # The id of each result contains the checksum.
     assert (datasets.load("mine").checksum == before.checksum) is kept
     assert datasets.is_current(tmp_path / "coded") is kept
 
 
-def test_words_without_meaning_for_the_codes_are_free(own, saved):
+def test_words_without_meaning_for_the_codes_are_free(write_dataset, saved):
     path = Path("resources/datasets/mine.yaml")
     path.write_text("# a remark\n" + path.read_text())
     assert datasets.is_current(saved)
-    own(title="another", citation="x", columns=[{**AGE, "source": "another"}, TOWN])
+    write_dataset(title="another", citation="x", columns=[{**AGE, "source": "another"}, TOWN])
     assert datasets.is_current(saved)
     assert datasets.read(saved).name == "mine"
 
 
-@pytest.mark.usefixtures("own")
-def test_a_change_of_the_base_is_noticed(own):
+@pytest.mark.usefixtures("write_dataset")
+def test_a_change_of_the_base_is_noticed(write_dataset):
     other = {"title": "t", "based_on": "mine", "n_bins": 5}
     Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(other))
     datasets.save(datasets.load("other"), "out/other")
     assert datasets.is_current("out/other")
-    own(columns=[{**AGE, "bounds": [0, 101]}, TOWN])
+    write_dataset(columns=[{**AGE, "bounds": [0, 101]}, TOWN])
     assert not datasets.is_current("out/other")
 
 
@@ -117,19 +119,19 @@ def test_data_without_their_description_can_be_read(saved):
     assert datasets.read(saved).name == "mine"
 
 
-# A user's own file -----------------------------------------------------------------
+# Files of a user ------ ------------------------------------------------------------
 
 
 def test_new_contents_with_an_old_time_are_noticed(saved):
     path = Path("data/mine.csv")
     was = path.stat()
-    # As many bytes, in the same file, and its old time: restored, unpacked or copied.
+    # The same size and time stamp, as after a restore, an unpack or a copy.
     path.write_text(path.read_text().replace("31", "32"))
     os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
     now = path.stat()
     assert (now.st_size, now.st_mtime_ns, now.st_ino) == (was.st_size, was.st_mtime_ns, was.st_ino)
     assert not datasets.is_current(saved)
-    # It is what the file holds that counts.
+    # Only the content of the file counts.
     path.write_text(path.read_text().replace("32", "31"))
     assert datasets.is_current(saved)
 
@@ -145,8 +147,10 @@ def test_a_file_that_did_not_change_is_not_read(saved, monkeypatch):
     assert Path("data/mine.csv") in read
 
 
-def test_a_file_is_summed_once_a_load(own, monkeypatch):
-    own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}})
+def test_a_file_is_summed_once_a_load(write_dataset, monkeypatch):
+    write_dataset(
+        n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}}
+    )
     Path("other.csv").write_text(Path("data/mine.csv").read_text() + "\n")
     read = []
     for name in ("load", "dataset"):
@@ -158,18 +162,20 @@ def test_a_file_is_summed_once_a_load(own, monkeypatch):
     assert loaded.sources == {path.name: sha256_of(path) for path in files}
 
 
-def test_a_test_file_that_is_the_training_file(own):
-    own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "copy.csv"}})
+def test_a_test_file_that_is_the_training_file(write_dataset):
+    write_dataset(
+        n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "copy.csv"}}
+    )
     Path("copy.csv").write_bytes(Path("data/mine.csv").read_bytes())
-    assert "are byte for byte the same" in refused()
+    assert "are byte for byte the same" in assert_load_fails()
 
 
-def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
+def test_a_mirror_that_is_no_folder(write_dataset, monkeypatch, tmp_path):
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "nowhere"))
-    assert len(datasets.load("mine").y) == 4  # a file of one's own needs no mirror
+    assert len(datasets.load("mine").y) == 4  # a user's own file needs no mirror
     entry = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
-    own(files={"train": entry})
-    message = refused()
+    write_dataset(files={"train": entry})
+    message = assert_load_fails()
     assert "PRIVCURVE_DATA (or data_mirror" in message
     assert "PRIVCURVE_DATA (or data_mirror of the configuration) must be a folder; got " in message
 
@@ -177,12 +183,12 @@ def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
 # Descriptions ----------------------------------------------------------------------
 
 
-def test_all_faults_of_a_description_are_reported(own):
-    own(
+def test_all_faults_of_a_description_are_reported(write_dataset):
+    write_dataset(
         columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],
         parser={"kind": "delimited", "header": True, "encoding": "latin-one"},
     )
-    message = refused()
+    message = assert_load_fails()
     assert message.startswith("dataset 'mine': 4 problems:\n")
     for part in ("low < high", "described twice", "the label and a column", "latin-one"):
         assert part in message
@@ -191,9 +197,11 @@ def test_all_faults_of_a_description_are_reported(own):
 # Files -----------------------------------------------------------------------------
 
 
-def test_all_faults_of_a_file_are_reported(own):
-    own([LINES[0], "31,Paris,x,yes", "old,Oslo,y,no", "1,Oslo", "2,Paris,z,maybe", "3,Oslo,w,no"])
-    message = refused()
+def test_all_faults_of_a_file_are_reported(write_dataset):
+    write_dataset(
+        [LINES[0], "31,Paris,x,yes", "old,Oslo,y,no", "1,Oslo", "2,Paris,z,maybe", "3,Oslo,w,no"]
+    )
+    message = assert_load_fails()
     for part in (
         "line 2 of data/mine.csv: 'town' is 'Paris'",
         "(1 more like it)",
@@ -204,49 +212,49 @@ def test_all_faults_of_a_file_are_reported(own):
     ):
         assert part in message
     assert "5 problems" in message
-    # Advice is to decide, never to copy a value.
+    # The advice is to decide, never to copy a value from the records.
     assert "from public knowledge" in message
     assert "decide whether it may be known" in message
     assert "Add 'Paris'" not in message
     assert "write n_rows: 5" not in message
 
 
-def test_no_more_than_twenty_faults_are_reported(own):
-    own([LINES[0], *(f"31,Town {k},x,yes" for k in range(1000))], n_rows=1000)
-    message = refused()
+def test_no_more_than_twenty_faults_are_reported(write_dataset):
+    write_dataset([LINES[0], *(f"31,Town {k},x,yes" for k in range(1000))], n_rows=1000)
+    message = assert_load_fails()
     assert "at least 20 problems" in message
     assert len(message.splitlines()) == 21
 
 
-def test_a_name_twice_in_a_header(own):
-    own([LINES[0].replace("note", "age"), *LINES[1:]])
-    assert "data/mine.csv must have one column 'age'; it has 2." in refused()
-    own([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
-    assert len(datasets.load("mine").y) == 4  # nobody asks for it
+def test_a_name_twice_in_a_header(write_dataset):
+    write_dataset([LINES[0].replace("note", "age"), *LINES[1:]])
+    assert "data/mine.csv must have one column 'age'; it has 2." in assert_load_fails()
+    write_dataset([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
+    assert len(datasets.load("mine").y) == 4  # no learner of this run needs it
 
 
-def test_a_file_without_any_of_the_columns_is_one_fault(own):
-    own([line.replace(",", ";") for line in LINES])
-    message = refused()
+def test_a_file_without_any_of_the_columns_is_one_fault(write_dataset):
+    write_dataset([line.replace(",", ";") for line in LINES])
+    message = assert_load_fails()
     assert "data/mine.csv has none of the columns 'age', 'town', 'sick', nor any other" in message
     assert "in the line that should name its 1. If a title is above the names" in message
     assert "delete it. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 
 
-def test_names_with_a_prefix_are_shown_where_none_fits(own):
-    """A ColumnTransformer makes cat__town of town."""
-    own(["num__age,cat__town,y", *LINES[1:]])
-    message = refused()
+def test_names_with_a_prefix_are_shown_where_none_fits(write_dataset):
+    """scikit-learn's ColumnTransformer renames town to cat__town."""
+    write_dataset(["num__age,cat__town,y", *LINES[1:]])
+    message = assert_load_fails()
     assert "nor any other required one, in the line that should name its 3; did you mean" in message
     assert "did you mean 'cat__town'? Correct the names" in message
     assert "title" not in message
 
 
-def test_composed_and_decomposed_letters_are_the_same(own):
+def test_composed_and_decomposed_letters_are_the_same(write_dataset):
     nfc, nfd = (unicodedata.normalize(form, "Malmö") for form in ("NFC", "NFD"))
     for written, listed in ((nfc, nfd), (nfd, nfc)):
-        own(
+        write_dataset(
             [line.replace("town", written).replace("Oslo", written) for line in LINES],
             columns=[{**TOWN, "name": listed, "categories": [listed, *TOWN["categories"][1:]]}],
             label={"column": "sick", "positive": "yes", "negative": "no"},
@@ -267,8 +275,8 @@ def rows(n_outside):
 
 
 @pytest.mark.parametrize(("n_outside", "n_notes"), [(0, 0), (5, 0), (6, 1), (50, 1)])
-def test_clipped_values_are_counted_and_noted(own, n_outside, n_notes, tmp_path):
-    own(rows(n_outside), n_rows=100)
+def test_clipped_values_are_counted_and_noted(write_dataset, n_outside, n_notes, tmp_path):
+    write_dataset(rows(n_outside), n_rows=100)
     mine = datasets.load("mine")
     assert mine.clipped == {"train": {"age": n_outside / 100} if n_outside else {}}
     datasets.save(mine, tmp_path / "out")
@@ -282,8 +290,8 @@ def test_clipped_values_are_counted_and_noted(own, n_outside, n_notes, tmp_path)
 
 
 @pytest.mark.parametrize("n_outside", [5, 6, 46])
-def test_a_fit_tells_of_clipped_values(own, n_outside):
-    own(rows(n_outside), n_rows=100)
+def test_a_fit_tells_of_clipped_values(write_dataset, n_outside):
+    write_dataset(rows(n_outside), n_rows=100)
     said = f"{n_outside}% of the values of 'age'"
     frame = pd.read_csv("data/mine.csv")
     schema = Schema({"age": (0, 100), "town": ["Oslo", "Rome"]}, ["no", "yes"])
@@ -297,23 +305,23 @@ def test_a_fit_tells_of_clipped_values(own, n_outside):
             warnings.simplefilter("always")
             model.fit(frame, frame.sick)
         assert [said in str(warning.message) for warning in told] == [True] * (n_outside > 5)
-        # A prediction of a few records with such values is nothing unusual.
+        # In a prediction of a few records such values are normal.
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.predict(frame)
 
 
-def test_mostly_clipped_values_are_refused_unless_expected(own):
-    own(rows(51), n_rows=100)
-    message = refused()
+def test_mostly_clipped_values_are_refused_unless_expected(write_dataset):
+    write_dataset(rows(51), n_rows=100)
+    message = assert_load_fails()
     assert "51% of the values of 'age' (train) lie outside its bounds, 0 to 100" in message
     assert "not from the records" in message
     for changes in ({"clipping": "expected"}, {"columns": [{**AGE, "clipping": "expected"}, TOWN]}):
-        own(rows(51), n_rows=100, **changes)
+        write_dataset(rows(51), n_rows=100, **changes)
         assert datasets.load("mine").n_clipped == 51
 
 
-def test_preparing_tells_the_user(own, capsys):
-    own(rows(30), n_rows=100)
+def test_preparing_tells_the_user(write_dataset, capsys):
+    write_dataset(rows(30), n_rows=100)
     job.main(["prepare", "--dataset", "mine"])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

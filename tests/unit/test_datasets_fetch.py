@@ -1,4 +1,4 @@
-"""Where files come from, and files that are refused. Nothing here uses the network."""
+"""Downloads and refused files, without the network."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ URL = "https://example.invalid/tiny.csv"
 
 
 class Network:
-    """Stands in for the network: answers each request, and counts them."""
+    """A fake network, which answers each request and counts them."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -54,7 +54,7 @@ def tiny(tmp_path, monkeypatch):
 
 @pytest.fixture
 def online(monkeypatch):
-    """Return a function that puts an answer in the place of the network."""
+    """Return a function that replaces the network's answer."""
 
     def answer(content):
         network = Network(content)
@@ -95,7 +95,7 @@ def test_download_is_kept_in_the_cache(tiny, tmp_path, online):
     assert _fetched(tiny) == path
     assert network.requests == [URL]
     assert network.timeouts == [10]
-    # A cached file that was damaged is fetched again.
+    # A damaged cached file is downloaded again.
     path.write_bytes(CONTENT[:5])
     assert _fetched(tiny).read_bytes() == CONTENT
 

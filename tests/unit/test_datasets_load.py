@@ -1,4 +1,4 @@
-"""From a file to codes: own CSV files, the datasets that need no download, the real ones."""
+"""From a file to codes: a user's CSV files, datasets without a download, real datasets."""
 
 import gzip
 import os
@@ -9,25 +9,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES, refused
+from own_dataset import DESCRIPTION, LINES, assert_load_fails
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
 
 def _replaced(number, line):
-    """Return the lines with the one of this number, counted from 1, replaced."""
+    """Return the lines with line `number` (counted from 1) replaced."""
     return [*LINES[: number - 1], line, *LINES[number:]]
 
 
-def test_checksum_follows_codes_and_domain(own):
+def test_checksum_follows_codes_and_domain(write_dataset):
     first = datasets.load("mine").checksum
-    own(_replaced(2, "32,Oslo,other note,yes"))  # another record, the same codes
+    write_dataset(_replaced(2, "32,Oslo,other note,yes"))  # another record with the same codes
     assert datasets.load("mine").checksum == first
-    own(_replaced(2, "55,Oslo,x,yes"))
+    write_dataset(_replaced(2, "55,Oslo,x,yes"))
     assert datasets.load("mine").checksum != first
     columns = [{**DESCRIPTION["columns"][0], "bounds": [0, 101]}, DESCRIPTION["columns"][1]]
-    own(columns=columns)
+    write_dataset(columns=columns)
     assert datasets.load("mine").checksum != first
 
 
@@ -43,46 +43,50 @@ def test_checksum_follows_codes_and_domain(own):
         ([line.replace("yes", "no") for line in LINES], ("the same label",)),
     ],
 )
-def test_bad_file_is_refused(own, lines, parts):
-    own(lines)
-    message = refused()
+def test_bad_file_is_refused(write_dataset, lines, parts):
+    write_dataset(lines)
+    message = assert_load_fails()
     for part in ("'mine'", *parts):
         assert part in message
 
 
-def test_lines_are_counted_through_comments_and_blanks(own):
+def test_lines_are_counted_through_comments_and_blanks(write_dataset):
     lines = ["a title", "# remark", LINES[0], "", *LINES[1:4], "18,Nowhere,w,yes"]
-    own(lines, parser={"kind": "delimited", "header": True, "comment": "#", "skip_rows": 1})
-    refused("line 8 of")
+    write_dataset(
+        lines, parser={"kind": "delimited", "header": True, "comment": "#", "skip_rows": 1}
+    )
+    assert_load_fails("line 8 of")
 
 
-def test_a_quote_that_never_ends(own):
-    own([*LINES[:3], '"' + "x" * 140_000])
-    refused(r"mine\.csv can't be read")
+def test_a_quote_that_never_ends(write_dataset):
+    write_dataset([*LINES[:3], '"' + "x" * 140_000])
+    assert_load_fails(r"mine\.csv can't be read")
 
 
-def test_damaged_inside(own):
+def test_damaged_inside(write_dataset):
     content = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
-    own(files={"train": {"local": "data/mine.csv.gz"}})
+    write_dataset(files={"train": {"local": "data/mine.csv.gz"}})
     Path("data/mine.csv.gz").write_bytes(content[:12] + b"\xff" * 20 + content[32:])
-    refused(r"mine\.csv\.gz can't be read")
+    assert_load_fails(r"mine\.csv\.gz can't be read")
 
 
-def test_parts_of_the_same_name_keep_their_checksums(own):
-    own(n_test=2, files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}})
+def test_parts_of_the_same_name_keep_their_checksums(write_dataset):
+    write_dataset(
+        n_test=2, files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}}
+    )
     Path("test").mkdir()
     Path("test/mine.csv").write_text("\n".join(LINES[:3]) + "\n")
     assert set(datasets.load("mine").sources) == {"train/mine.csv", "test/mine.csv"}
 
 
-def test_many_bins_need_two_bytes(own):
-    own(columns=[{**DESCRIPTION["columns"][0], "n_bins": 1000}])
+def test_many_bins_need_two_bytes(write_dataset):
+    write_dataset(columns=[{**DESCRIPTION["columns"][0], "n_bins": 1000}])
     mine = datasets.load("mine")
     assert mine.X.dtype == np.uint16
     assert mine.X.ravel().tolist() == [310, 450, 999, 175]
 
 
-@pytest.mark.usefixtures("own")
+@pytest.mark.usefixtures("write_dataset")
 def test_example_of_the_documentation():
     text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     words, text = text.split("## Your own data")
@@ -111,9 +115,9 @@ def _assert_same(one, two):
             assert np.array_equal(a, b)
 
 
-def test_save_and_read(own, tmp_path):
+def test_save_and_read(write_dataset, tmp_path):
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
-    own(files=files, n_test=3)
+    write_dataset(files=files, n_test=3)
     Path("data/test.csv").write_text("\n".join(LINES[:-1]) + "\n")
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
@@ -124,7 +128,7 @@ def test_save_and_read(own, tmp_path):
     assert (tmp_path / "out" / "encoded.npz").read_bytes() == written
 
 
-@pytest.mark.usefixtures("own")
+@pytest.mark.usefixtures("write_dataset")
 def test_damaged_folder_is_refused(tmp_path):
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
@@ -146,7 +150,7 @@ def test_toy_line():
     left = toy.X[:, 0] < 10
     assert (toy.y[left] == -1).all()
     assert (toy.y[~left] == 1).all()
-    for side in (0, 1):  # the coin says nothing of the label
+    for side in (0, 1):  # the coin is independent of the label
         assert toy.y[toy.X[:, 1] == side].sum() == 0
 
 
@@ -174,7 +178,7 @@ NEEDS_MIRROR = pytest.mark.skipif(
     not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set"
 )
 REAL = {
-    # name: records, test records, positive records, distinct rows
+    # name: (records, test records, positive records, distinct rows)
     "adult": (32561, 16281, 7841, 24633),
     "adult-fine": (32561, 16281, 7841, 31021),
     "codrna": (59535, 0, 19845, 7740),
@@ -215,7 +219,7 @@ def test_labels_of_large_files():
 
 # The 19 UCI domains -------------------------------------------------------------------------
 
-# Share of the rarer label; how many records there are is checked when they are read.
+# Share of the rarer label; reading checks the number of records.
 SHARES = """
 transfusion=0.238  banknote=0.445  breastwisc=0.345  ionosphere=0.359  sonar=0.466  yeast=0.312
 winered=0.465  cardiotocography=0.222  creditcardsmall=0.214  abalone=0.498  qsar=0.337  page=0.102
@@ -223,7 +227,7 @@ winewhite=0.335  mice=0.472  hill-noise=0.500  hill-nonoise=0.495  firmteacher=0
 eeg=0.449
 """
 DOMAINS = dict(pair.split("=") for pair in SHARES.split())
-# Other public bins of one of them.
+# Another dataset with public bins.
 VARIANTS = [
     *("page-log", "magic-bounds", "eeg-bounds", "eeg-file"),
     *(f"{name}-50" for name in ("banknote", "qsar", "winered", "winewhite")),
@@ -237,7 +241,7 @@ def test_the_real_file_of_a_domain(name):
     share = min(np.mean(data.y == sign) for sign in (-1, 1))
     base = next(domain for domain in DOMAINS if name.startswith(domain))
     assert share == pytest.approx(float(DOMAINS[base]), abs=6e-4)
-    # Bounds that were set without the file cut little off it.
+    # Bounds set without looking at the file clip few values.
     assert max(data.clipped["train"].values(), default=0) < 0.02
 
 

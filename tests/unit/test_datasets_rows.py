@@ -62,7 +62,7 @@ def test_distinct_round_trip(data, dtype):
     assert X_distinct.dtype == dtype
     expanded = _sorted_rows(X_distinct.repeat(counts, axis=0), y_distinct.repeat(counts))
     assert np.array_equal(expanded, _sorted_rows(X, y))
-    # In lexicographic order, without repetition, whatever the order of the records.
+    # In lexicographic order without repetition, whatever the order of the records.
     rows = np.column_stack([X_distinct, y_distinct]).tolist()
     assert rows == sorted(rows)
     assert len({tuple(row) for row in rows}) == len(rows)

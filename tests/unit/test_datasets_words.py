@@ -1,4 +1,4 @@
-"""Words of a dataset's file: public facts, samples, variants, patterns, spacing, missing values."""
+"""Keys of a description: public facts, samples, variants, patterns, spacing, missing values."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES, refused
+from own_dataset import DESCRIPTION, LINES, assert_load_fails
 
 from privcurve import datasets
 from privcurve.datasets import Domain
@@ -26,7 +26,7 @@ LABELS = {"train": {"local": "data/mine.csv", "labels": {"local": "data/labels"}
 
 
 def of(column, other, **changes):
-    """The columns of the description with one that is changed."""
+    """Return the columns of the description with one changed."""
     return {"columns": [{**column, **changes}, other]}
 
 
@@ -48,7 +48,7 @@ def parsed(**changes):
         (of(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
         (of(TOWN, AGE, missing="bin"), "missing: does not belong here"),
         ({**of(AGE, TOWN, public=True), "public": ["town"]}, "one by one and in a list; keep one"),
-        # Numbers: NaN passes every comparison, and a budget of it was none.
+        # NaN passes every comparison, so a budget of NaN was once no limit.
         (of(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
         (of(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
         (of(AGE, TOWN, bounds=[0, 10**400]), "bounds of 'age' leave 10 bins no finite width"),
@@ -81,9 +81,9 @@ def parsed(**changes):
         (parsed(encoding="a\0b"), "is unknown; try utf-8"),
     ],
 )
-def test_descriptions_that_cannot_be(own, changes, message):
-    own(**changes)
-    (says,) = refused().splitlines()
+def test_descriptions_that_cannot_be(write_dataset, changes, message):
+    write_dataset(**changes)
+    (says,) = assert_load_fails().splitlines()
     assert message in says
     assert "mine.yaml" in says
 
@@ -91,8 +91,8 @@ def test_descriptions_that_cannot_be(own, changes, message):
 # Public facts ----------------------------------------------------------------------
 
 
-def test_public_facts_reach_the_domain_and_the_coded_data(own, tmp_path):
-    own(public=["town"], public_label=True)
+def test_public_facts_reach_the_domain_and_the_coded_data(write_dataset, tmp_path):
+    write_dataset(public=["town"], public_label=True)
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
     for domain in (mine.domain, datasets.read(tmp_path / "out").domain):
@@ -101,12 +101,12 @@ def test_public_facts_reach_the_domain_and_the_coded_data(own, tmp_path):
         assert domain.ordered == (True, False)
     plain = datasets.describe("wdbc").domain
     assert not plain.label.public
-    # Only what is said changes the text that checksums are made of.
+    # A default adds nothing to the text of the checksum.
     assert '"public":true' not in plain.to_json()
 
 
-def test_a_variant_says_anew_what_is_public(own):
-    own(columns=[{**AGE, "public": True}, TOWN])
+def test_a_variant_says_anew_what_is_public(write_dataset):
+    write_dataset(columns=[{**AGE, "public": True}, TOWN])
     variant(public=["town"])
     assert datasets.describe("mine").domain.public_columns == (0,)
     other = datasets.describe("other").domain
@@ -123,9 +123,9 @@ BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
 @pytest.fixture
-def many(own):
+def many(write_dataset):
     def write(**changes):
-        own(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
+        write_dataset(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
         Path("data/test.csv").write_text("\n".join(TESTS) + "\n")
 
     write()
@@ -165,7 +165,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
     assert (other.y == 1).sum() == 10
     variant(records=POOLED, n_rows=50)
     dataset = datasets.load("other")
-    assert dataset.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
+    assert dataset.X[40:, 1].tolist() == [2] * 10  # towns are missing in the test part
     variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
@@ -173,7 +173,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
 def test_records_of_a_file_of_its_own(many):
     many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
-    # Nothing is known of how many records the file holds, and nothing is read of the rest.
+    # The rest of the file is not read, not even to count its records.
     with Path("data/mine.csv").open("a") as file:
         file.write("no record\n")
     assert len(datasets.load("mine").y) == 5
@@ -206,13 +206,13 @@ def test_records_of_a_file_of_its_own(many):
 @pytest.mark.usefixtures("many")
 def test_samples_and_variants_that_cannot_be(changes, message):
     variant(**changes)
-    refused(message, "other")
+    assert_load_fails(message, "other")
 
 
-@pytest.mark.usefixtures("own")
+@pytest.mark.usefixtures("write_dataset")
 def test_parts_that_are_not_there():
     variant(records=POOLED, n_rows=4)
-    refused("parts has test, but files has none", "other")
+    assert_load_fails("parts has test, but files has none", "other")
 
 
 # Variants --------------------------------------------------------------------------
@@ -240,10 +240,10 @@ def test_a_variant_changes_what_it_names(many):
     assert other.name == "other"
 
 
-def test_the_mirrors_folder_may_have_another_name(own, tmp_path, monkeypatch):
+def test_the_mirrors_folder_may_have_another_name(write_dataset, tmp_path, monkeypatch):
     digest = datasets.load("mine").sources["mine.csv"]
     entry = {"name": "red.csv", "urls": [], "sha256": digest, "bytes": 1}
-    own(files={"train": entry}, folder="wine")
+    write_dataset(files={"train": entry}, folder="wine")
     (tmp_path / "mirror/wine").mkdir(parents=True)
     (tmp_path / "mirror/wine/red.csv").write_text("\n".join(LINES) + "\n")
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
@@ -266,8 +266,8 @@ def test_patterns_of_names():
             names_of(pattern)
 
 
-def test_like_columns_are_one_line(own):
-    own(
+def test_like_columns_are_one_line(write_dataset):
+    write_dataset(
         [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
         columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
         parser={"kind": "delimited", "fields": ["p{0..11}", "y"]},
@@ -285,36 +285,36 @@ def test_like_columns_are_one_line(own):
 # Spacing and missing values --------------------------------------------------------
 
 
-def test_spacing(own):
+def test_spacing(write_dataset):
     columns = [{**AGE, "bounds": [0.01, 1000], "n_bins": 5, "spacing": "log"}]
-    own(columns=columns)
+    write_dataset(columns=columns)
     mine = datasets.load("mine")
     assert mine.domain.bin_names[0][2] == "1 <= age < 10"
     assert mine.X.ravel().tolist() == [3, 3, 4, 3]
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
-    own(columns=[{**columns[0], "bounds": [0, 1023], "n_bins": 10, "spacing": "log1p"}])
+    write_dataset(columns=[{**columns[0], "bounds": [0, 1023], "n_bins": 10, "spacing": "log1p"}])
     assert datasets.load("mine").X.ravel().tolist() == [5, 5, 7, 4]
 
 
-def test_missing_numbers_have_a_bin_of_their_own(own):
+def test_missing_numbers_have_a_bin_of_their_own(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
-    own(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
+    write_dataset(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
     mine = datasets.load("mine")
     assert mine.X[:, 0].tolist() == [3, 10, 10, 9]
     assert mine.domain.n_bins == (11, 3)
     assert mine.domain.bin_names[0][-1] == "age is missing"
     assert mine.n_clipped == 0
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
-    own([*lines[:3], "old,?,z,no", lines[4]], columns=[{**AGE, "missing": "bin"}, TOWN])
-    refused("'age' is 'old', not a number")
-    own(lines)
-    assert "(1 more like it)" in refused("line 3 .* 'age' is missing.*missing: bin")
+    write_dataset([*lines[:3], "old,?,z,no", lines[4]], columns=[{**AGE, "missing": "bin"}, TOWN])
+    assert_load_fails("'age' is 'old', not a number")
+    write_dataset(lines)
+    assert "(1 more like it)" in assert_load_fails("line 3 .* 'age' is missing.*missing: bin")
 
 
-def test_what_a_file_writes_for_a_missing_number(own):
+def test_what_a_file_writes_for_a_missing_number(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
     columns = [{**AGE, "missing": "bin"}, TOWN]
-    own(lines, columns=columns, missing="nan")
-    refused("'town' is '-'")
-    own([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
+    write_dataset(lines, columns=columns, missing="nan")
+    assert_load_fails("'town' is '-'")
+    write_dataset([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 10, 0, 9]

@@ -1,4 +1,4 @@
-"""The kernel of PrivGAM's decoder, compared with a plain program."""
+"""The kernel of PrivGAM's decoder, compared with a plain implementation."""
 
 import decoder as reference
 import numpy as np
@@ -12,7 +12,7 @@ WIDTH, BLOCKS = 12, 2
 
 
 def stages(rng, width=WIDTH, blocks=BLOCKS):
-    """Three stages of random weights."""
+    """Return three stages of random weights."""
 
     def weights(*shape):
         return rng.normal(size=shape) / np.sqrt(shape[-2] if len(shape) > 1 else 4)
@@ -37,7 +37,7 @@ def stages(rng, width=WIDTH, blocks=BLOCKS):
 
 
 def noisy_sums(rng, widths=WIDTHS, ordered=ORDERED, laplace=True):
-    """Sums of about 40 by bin, some below 0."""
+    """Return sums per bin of about 40, some below 0."""
     starts = np.concatenate([[0], np.cumsum(widths)])
     positive, negative = (rng.gamma(2, 20, starts[-1]) - 15 for _ in range(2))
     totals = positive.sum() / len(widths) + 9.0, negative.sum() / len(widths) - 9.0
@@ -62,7 +62,7 @@ def test_stages_match_the_plain_program(laplace):
 
 @pytest.mark.parametrize("level", [0.0, -50.0, 1e9])
 def test_sums_of_nothing_and_of_very_many_records_are_decoded(level):
-    """All below the noise, or of one class alone."""
+    """All sums are below the noise, or all records have one class."""
     rng = np.random.default_rng(1)
     of_one = {"positive": np.full(sum(WIDTHS), level), "totals": (level, 40.0)}
     sums = noisy_sums(rng)._replace(**of_one)

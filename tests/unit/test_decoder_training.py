@@ -1,6 +1,6 @@
-"""The training of PrivGAM's network: a few steps on made-up tables, and their export.
+"""The training of PrivGAM's network: a few steps on made-up tables, and the export.
 
-JAX is an extra (`train`), so these are skipped where it is not installed.
+JAX is an extra (`train`); without it these tests are skipped.
 """
 
 import math
@@ -31,7 +31,7 @@ def _folder(monkeypatch):
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    """Tasks of five small simulated tables."""
+    """Return tasks of five small simulated tables."""
     import tables
     import tasks
 
@@ -59,11 +59,11 @@ def test_a_few_steps_train_go_on_from_their_state_and_are_exported(source, tmp_p
     assert whole_way.n_steps == resumed.n_steps == 5
     for one, other in zip(leaves(whole_way[:3]), leaves(resumed[:3]), strict=True):
         assert np.array_equal(one, other)
-    # Tasks of few bins have three releases.
+    # Tasks with few bins have three releases.
     first, last = (leaves(w["rounds"][:3]) for w in (train.begin(0).weights, resumed.weights))
     changed = [not np.array_equal(*pair) for pair in zip(first, last, strict=True)]
     assert np.mean(changed) > 0.9
-    # Exported, and used in a fit.
+    # The exported network works in a fit.
     network = export.network_of(jax.tree.map(np.asarray, resumed.average))
     registry = tmp_path / "private.py"
     shutil.copy(export.REGISTRY, registry)
@@ -102,7 +102,7 @@ def test_weights_that_do_not_fit_into_the_package_are_not_exported(tmp_path, mon
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypatch):
-    """Without noise, at random weights; grids and single precision make small differences."""
+    """At random weights without noise; grids and single precision make small differences."""
     import export
     import network
 
@@ -116,7 +116,7 @@ def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypat
         epsilon=np.inf, n_bins=n_bins, ordered=ordered, classes=range(n_classes)
     ).fit(X.astype(np.uint8), y)
     monkeypatch.setattr(network, "draw_noise", lambda key, shape, laplace: np.zeros(shape))
-    # Two columns and eight bins more, which are not there.
+    # Padding: two more columns and eight more bins than the data have.
     padded = np.zeros((n, 6), np.uint8)
     padded[:, :4] = X
     told = n / (decoder.MOST_SCALE * math.sqrt(8))
@@ -128,7 +128,7 @@ def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypat
     scores, intercepts = network.forward(weights, key, task, 20, n_classes, n_releases=12)[-1]
     shapes = made.model_.class_shapes if n_classes > 2 else [s[None] for s in made.model_.shapes]
     ends = np.array(made.model_.intercepts if n_classes > 2 else [made.model_.intercept])
-    # The library's scores are relative to the released counts.
+    # Scores of the library are relative to the released counts.
     for j, shape in enumerate(shapes):
         own = np.asarray(scores)[:, j, : n_bins[j]]
         means = own @ np.bincount(X[:, j], minlength=n_bins[j])[:, None] / n
@@ -153,7 +153,7 @@ def test_the_network_of_errors_is_trained_on_fits_and_written(source, tmp_path):
     module.write_text('SHA256 = "00ab"\n')
     training.register(checksum, module)
     assert module.read_text() == f'SHA256 = "{checksum}"\n'
-    # After calibration 95 % of the distances are within an interval.
+    # After calibration 95 % of the errors are within an interval.
     within = total = 0.0
     for case in cases:
         of_case = errors.from_features(errors.layers_of(arrays), case.features, case.common)

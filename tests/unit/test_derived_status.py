@@ -1,4 +1,4 @@
-"""Who may be called derived: learners whose calls are all for sums of rows, and no others."""
+"""The status `derived`: only for learners whose calls are all sums of rows."""
 
 import re
 from dataclasses import replace
@@ -29,7 +29,7 @@ X, Y = RNG.integers(3, size=(60, 2)), RNG.choice([-1, 1], 60)
 
 @pytest.fixture
 def make(tmp_path, monkeypatch):
-    """Return a function that makes the tutorial's learner with some lines changed."""
+    """Return a function that makes the tutorial's learner with some lines replaced."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "learners").mkdir()
     text, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
@@ -66,7 +66,7 @@ def test_a_learner_of_sums_alone_is_derived(make):
 @pytest.mark.parametrize(
     ("changes", "sensitivity"),
     [
-        # What is summed twice, or multiplied, moves twice as far: the noise follows.
+        # A sum taken twice, or multiplied, changes twice as much, and its noise follows.
         ({ASK: ASK.replace("sums)", "sums + sums) / 2")}, 12),
         ({ASK: ASK.replace("sums)", "100 * sums) / 100")}, 600),
         ({ASK: ASK.replace("sums)", "np.concatenate([sums, sums]))[:3]")}, 12),
@@ -125,7 +125,7 @@ def test_noise_can_not_be_understated(make, changes, why):
 
 
 def test_bounds_of_codes_and_labels_are_of_what_the_rows_have():
-    """Whatever a learner says of the classes, or writes into what it gets."""
+    """A learner cannot change the bounds: not by other classes, nor by writing into records."""
     labels = np.array([0, 9])
     records = Records(np.array([[0], [2]], np.uint8), labels, np.ones(2, np.int64), np.array([3]))
     inside = sealed_records(records, "own", 2).trusted()
@@ -200,7 +200,7 @@ def test_what_does_not_follow_is_its_authors_word(make, changes):
 
 
 def test_records_that_were_written_into_are_no_rows(make):
-    """A kernel may write into what a learner has, and replace it; rows are of the fit's records."""
+    """A kernel may overwrite the records, but `curator.rows` takes only the records of the fit."""
     write = "        spoil(records.codes)\n        codes, labels = curator.rows(records)\n"
     spoil = "\n\n@kernel\ndef spoil(codes) -> None:\n    codes[:] = codes.max()\n"
     right = make({}).fit(X, Y).weights_
@@ -271,7 +271,7 @@ def test_a_fit_that_announces_another_statement_is_claimed(make):
 
 
 def test_a_registered_loop_is_for_learners_of_this_project():
-    """What is handed to it may be of a kernel's making."""
+    """A registered loop takes arguments that a kernel may have computed from records."""
     statement = noise_of("own", (Announced("a"),), epsilon=1.0, status=PROVED)
     for has_theorems in (False, True):
         curator = Curator(np.random.default_rng(0))
@@ -320,7 +320,7 @@ def test_a_choice_takes_its_range_from_the_sums(make):
              "        self.weights_ = np.eye(3)[k]\n",
     }  # fmt: skip
     statement = make(changes).fit(X, Y).privacy_
-    # A score moves by 2 at most, so that two of them move by 4 against each other.
+    # A score changes by at most 2, so the difference of two scores changes by at most 4.
     assert statement.status == DERIVED
     assert statement.ledger[0].sensitivity == pytest.approx(2, rel=1e-5)
 
@@ -338,7 +338,7 @@ def test_a_pickle_keeps_its_status(make):
 
 
 def test_a_study_names_the_status_that_the_contract_found(make):
-    from small_study import study_of
+    from small_study import study_with
 
     from privcurve.audit import trial
     from privcurve.experiments import contracts
@@ -346,7 +346,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
     from privcurve.outputs.answers import titles_of
 
     def method():
-        made = study_of({"mine": {"learner": "mean_vote"}})
+        made = study_with({"mine": {"learner": "mean_vote"}})
         return made.methods["mine"], titles_of(made)["mine"]
 
     make({})
@@ -356,7 +356,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
     contracts.write("mean_vote", finding, contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
-    # Another state of the file was not tried.
+    # The contract was tried on another version of the file.
     make({"2.0 * codes": "2 * (1.0 * codes)"})
     own._compute_version.cache_clear()
     assert method()[1] == "Mean vote (claimed; contract not tried)"

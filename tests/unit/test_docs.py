@@ -1,4 +1,4 @@
-"""The pages: their links lead somewhere, and what they name is there."""
+"""The pages: their links lead somewhere, and the files and names that they mention exist."""
 
 import io
 import re
@@ -22,7 +22,7 @@ PAGES = (
     *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")),
 )
 NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
-# Pages of the site alone, and those that it makes of files elsewhere.
+# Pages that only the site has, and pages that it makes from other files.
 MADE = {
     ROOT / "docs" / page
     for page in (
@@ -31,9 +31,9 @@ MADE = {
         *(f"{page.parent.name}_proofs.md" for page in ROOT.glob("papers/*/proofs.md")),
     )
 }
-# Logs of what was tried, which the site leaves out.
+# Logs of experiments, which are not on the site.
 RESEARCH = ROOT / "docs/research"
-# What a page may have in words; another one has at most 700. Proofs are as long as they are.
+# Word limits of pages, 700 by default. Proofs have no limit.
 MOST_WORDS = {
     "README.md": 600,
     "config/README.md": 1450,
@@ -65,7 +65,7 @@ FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
 def anchors(page):
-    """Headings as GitHub links to them."""
+    """Return the anchors of headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", FENCED.sub("", page.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -97,7 +97,7 @@ def test_a_page_is_read_to_its_end():
 
 
 def test_the_pages_together_are_read_in_a_few_hours():
-    """Without the proofs, which are looked up."""
+    """The total excludes proofs, which are for reference."""
     pages = {page for page in (ROOT / "docs").rglob("*.md") if RESEARCH not in page.parents}
     read = (page.read_text() for page in pages if page.name != "proofs.md")
     assert sum(len(text.split()) for text in read) <= 27_000
@@ -111,7 +111,7 @@ def test_the_site_leads_to_every_page():
     paths = {*docs.rglob("*.md"), *NOTEBOOKS} - {*RESEARCH.rglob("*")}
     pages = {str(path.relative_to(docs)) for path in paths}
     assert pages - set(named) == set(), "name it in mkdocs.yml"
-    # Others are made by docs/hooks.py.
+    # docs/hooks.py makes the other pages.
     assert {docs / page for page in set(named) - pages} == MADE
 
 
@@ -125,13 +125,13 @@ def test_the_pages_name_every_study():
     pages = (ROOT / "docs/studies.md", *ROOT.glob("papers/*/README.md"))
     named = set(re.findall(r"\w+", " ".join(page.read_text() for page in pages)))
     studies = study_files({}, ROOT).keys()
-    # What puts the claims of several studies together goes by the name of its table.
+    # A study that collects the claims of several studies has the name of its table in the pages.
     studies -= {study for study in studies if study.endswith("_claims")}
     assert studies - named == set()
 
 
-# Options of Snakemake in the pages that take one value; --config takes several, and would take a
-# target for one.
+# Options of Snakemake in the pages that take one value; --config would take the target as another
+# value.
 ONE_VALUE = {"--cores", "--report", "--workflow-profile", "--executor"}
 
 
@@ -146,7 +146,7 @@ def test_targets_of_snakemake_come_before_its_options():
 
 
 def page_commands():
-    """The commands `privcurve …` of all pages but the README, without remarks."""
+    """Return the commands `privcurve …` of all pages except the README, without comments."""
     return [
         line.partition("#")[0].strip()
         for page in PAGES
@@ -166,7 +166,7 @@ def test_commands_of_the_pages_are_understood():
 
 @pytest.fixture
 def without_network(monkeypatch):
-    """No socket of this process is connected to anything."""
+    """Let every connection of a socket fail."""
 
     def refuse(self, address):
         raise AssertionError(f"something connects to {address}")
@@ -175,7 +175,7 @@ def without_network(monkeypatch):
 
 
 def write_patients(folder):
-    """Write the tables that the pages speak of."""
+    """Write the tables that the pages mention."""
     rows = [
         f"{30 + k % 50},{'yes' if k % 3 else 'no'},{'yes' if k % 50 > 25 else 'no'}"
         for k in range(200)
@@ -205,7 +205,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
 
 
 def blocks(language):
-    """The code blocks of the README in a language, each with the block of plain text after it."""
+    """Return the README's code blocks in a language, each with the plain-text block after it."""
     fenced = re.findall(r"^```(\w*)\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
     pairs = zip(fenced, [*fenced[1:], ("", "")], strict=True)
     return [

@@ -1,22 +1,23 @@
-"""Many datasets: who wins, mean ranks, and which of them differ; by hand, and by known numbers."""
+"""Many datasets: wins, mean ranks and significance tests, against computations by hand."""
 
 import math
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from made_up_study import BOOST, GRID, request_of
+from made_up_study import ALL_SETTINGS_STUDY, BOOST, output_request
 
 from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
+from privcurve.figures import style
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
 from privcurve.outputs.error_table import method_titles
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.tables.table import Table
 
-# Of each dataset and method, the errors of four fresh trainings.
+# {dataset: {method: errors of four fresh trainings}}
 ERRORS = {
     "one": dict(base=[0.3, 0.4, 0.3, 0.4], good=[0.2, 0.3, 0.2, 0.3], odd=[0.1, 0.6, 0.1, 0.6]),
     "two": dict(base=[0.2, 0.2, 0.1, 0.1], good=[0.1, 0.2, 0.1, 0.1], odd=[0.3, 0.3, 0.2, 0.2]),
@@ -50,13 +51,14 @@ def row(frame, dataset, method):
 
 def test_wins_are_paired_and_by_two_standard_errors():
     frame = table(runs())
-    # Better by a tenth each time: no doubt, though the trainings themselves differ by as much.
+    # Better by 0.1 in each pair, so without doubt, although single trainings differ as much.
     sure = row(frame, "one", "good")
     assert sure["gain"] == pytest.approx(0.1)
     assert sure["gain_standard_error"] == pytest.approx(0, abs=1e-12)
     assert sure["verdict"] == "win"
     assert bool(sure["best"])
-    # Better in one of four: a gain of 0.025, of a spread of 0.05; folds of a quarter overlap.
+    # Better in one of four pairs: gain 0.025, standard deviation 0.05; hold-outs of a quarter
+    # overlap.
     unsure = row(frame, "two", "good")
     assert unsure["gain"] == pytest.approx(0.025)
     assert unsure["gain_standard_error"] == pytest.approx(0.05 * math.sqrt(1 / 4 + 1 / 3))
@@ -70,11 +72,11 @@ def test_wins_and_mean_ranks_are_counted():
     counts = domains.count_wins(table(runs())).set_index("method")
     assert counts.loc["good", ["wins", "ties", "losses"]].tolist() == [1, 1, 0]
     assert counts.loc["odd", ["wins", "ties", "losses"]].tolist() == [0, 1, 1]
-    # On the first, base and odd share ranks 2 and 3.
+    # On dataset one, base and odd share ranks 2 and 3.
     assert counts["mean_rank"].to_dict() == {"base": 2.25, "good": 1.0, "odd": 2.75}
 
 
-# Of the same trainings: by AUC `odd` is best, and `good` fits votes, so that it has no log loss.
+# The same trainings: `odd` has the best AUC, and `good` has no log loss because it fits votes.
 OTHERS = {"base": (0.7, 0.6), "good": (0.8, None), "odd": (0.9, 0.4)}
 
 
@@ -102,9 +104,16 @@ def test_each_measure_ranks_those_that_have_it():
     critical = tests.groupby("measure")["critical_difference"].first()
     assert critical["auc"] == pytest.approx(ranks.critical_difference(3, 2))
     assert critical["log_loss"] == pytest.approx(ranks.critical_difference(2, 2))
-    panels = mean_ranks.draw(tests, TITLES).axes
+    panels = drawn(tests, TITLES).axes
     named = [panel.get_title(loc="left").partition("  ")[0] for panel in panels]
     assert named == [f"ε = 1, by {name}" for name in ("error", "1 − AUC", "log loss")]
+
+
+def drawn(tests, titles):
+    """Return the figure of mean ranks of methods that are proved, by rule unless all are tuned."""
+    way, zero = dict.fromkeys(titles, "proved"), dict.fromkeys(titles, 0.0)
+    thin = tests.loc[tests["ranked"] == mean_ranks.NOT_COVERED, "method"]
+    return mean_ranks.draw(tests, titles, style.curve_styles(titles, way, zero, {*thin}))
 
 
 def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
@@ -124,7 +133,7 @@ def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
     of_auc = row(outcomes[outcomes["measure"] == "auc"], "three", "good")
     assert math.isnan(of_auc["error"])
     assert of_auc["n_failed"] == 1
-    # The method is still ranked by it.
+    # The rank of the method uses the other datasets.
     tests = mean_ranks.rank_by_kind(outcomes).query("measure == 'auc'")
     assert set(ranks.mean_ranks(tests)) == {"base", "good", "odd"}
     assert set(tests["n_datasets"]) == {2}
@@ -162,7 +171,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     shown = domains.format_table(frame, {**TITLES, "free": "Free"}, "base", METHODS)
     assert shown["measure"].tolist() == ["error"] * 4
     assert shown["Free"].tolist() == ["0.000 ± 0.000", "0.000 ± 0.000", "–", "–"]
-    # Folds of a quarter overlap: √(1/4 + (1/4)/(3/4)) of 0.0577 and of 0.05.
+    # Hold-outs of a quarter overlap: √(1/4 + (1/4)/(3/4)) times 0.0577 and 0.05.
     cells = ["**0.250** ± 0.044", "**0.125** ± 0.038", "1/1/0", "1.00"]
     assert shown["Good"].tolist() == cells
 
@@ -184,7 +193,7 @@ def test_mean_ranks_are_of_the_datasets_that_all_have():
 
 
 def test_holms_correction():
-    # Ordered, times 3, 2 and 1, and never below one before.
+    # Sorted values times 3, 2 and 1, each at least as large as the one before.
     assert ranks.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert ranks.holm([0.6, 0.7]) == [1.0, 1.0]
 
@@ -192,12 +201,12 @@ def test_holms_correction():
 @pytest.mark.parametrize(
     ("gaps", "p_value"),
     [
-        # Five datasets can't reject at .05, and the normal limit would.
+        # Five datasets cannot reject at .05; the normal approximation would.
         ([0.1, 0.2, 0.3, 0.4, 0.5], 2 / 32),
         ([0.1] * 6, 2 / 64),
-        # Ties but for the last bit: ranks 1½, 1½ and 3, and 1½ or less in three of eight draws.
+        # A tie up to the last bit: ranks 1½, 1½ and 3; three of eight sign draws give 1½ or less.
         ([0.3 - 0.2, -0.1, 0.4], 2 * 3 / 8),
-        # Ranks 3 and 4 have signs, those of the zeros none.
+        # Ranks 3 and 4 have signs; zeros have none.
         ([0, 0, 0.1, 0.2], 2 / 4),
         ([0, 0], 1),
     ],
@@ -207,7 +216,8 @@ def test_wilcoxons_p_value_is_exact(gaps, p_value):
 
 
 def test_nemenyis_critical_difference():
-    # Demšar 2006, section 3.2.4: q of four learners is 2.569, of 14 datasets the difference 1.25.
+    # Demšar 2006, section 3.2.4: q = 2.569 for four learners, critical difference 1.25 for 14
+    # datasets.
     assert ranks.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
 
 
@@ -218,7 +228,7 @@ def test_learners_chosen_without_privacy_are_ranked_apart():
     assert list(frame["ranked"]) == [mean_ranks.COVERED, mean_ranks.NOT_COVERED]
     assert list(frame["method"]) == ["a", "c"]
     assert frame["mean_rank"].tolist() == [1, 1]
-    assert len(mean_ranks.draw(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
+    assert len(drawn(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
 
 
 def many(gaps):
@@ -256,7 +266,7 @@ def test_ranks_need_two_of_each():
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
-    monkeypatch.setattr(mean_ranks, "draw", lambda frame, titles: None)
+    monkeypatch.setattr(mean_ranks, "draw", lambda *_: None)
     two = {"datasets": ["toy-line", "toy-line-fine"]}
     third = pd.concat([runs(), runs({"three": {**ERRORS["one"], "good": [0.9] * 4}})])
     names = {"one": "toy-line", "two": "toy-line-fine", "three": "banknote"}
@@ -264,7 +274,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     table = table.assign(dataset=table["dataset"].map(names), kind=kinds.RULE)
     written = []
     context = SimpleNamespace(
-        request=request_of("mean_ranks", two, datasets=list(names.values())),
+        request=output_request("mean_ranks", two, datasets=list(names.values())),
         table_of=lambda word: table,
         write=lambda made: written.append(made.frame),
         draw=lambda figure, frame: None,
@@ -274,17 +284,17 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     table = table.assign(rank=math.nan)
     with pytest.raises(IncompleteError, match="no two methods have accuracy or auc or log_loss"):
         OUTPUTS["mean_ranks"].make(context)
-    # On the third dataset, which is not named, it is the worst.
+    # The method is the worst on the third dataset, which the study does not name.
     assert ranks.mean_ranks(frame)["good"] == 1
     assert set(frame["n_datasets"]) == {2}
     with pytest.raises(ValueError, match="measures"):
-        request_of("mean_ranks", {"measures": ["speed"]}, datasets=list(names.values()))
+        output_request("mean_ranks", {"measures": ["speed"]}, datasets=list(names.values()))
 
 
 def test_the_diagram_draws_a_line_an_method_and_its_bars():
     errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
     frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
-    figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
+    figure = drawn(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]
     assert any(text.startswith("First 1.") or text.startswith("Second 1.") for text in texts)
@@ -305,10 +315,10 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
 SOUND = {**BOOST, "calibrations": ["proved"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
 OF_BOOST = {"method": "boost~proved"}
-OC = GRID["learners"]["oc"]
+OC = ALL_SETTINGS_STUDY["learners"]["oc"]
 PROVED = {"learner": "bdpe", "calibrations": ["proved"]}
-TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
-NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
+TWO_DELTAS = {**ALL_SETTINGS_STUDY, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
+NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}}
 
 
 @pytest.mark.parametrize(
@@ -335,21 +345,31 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
-        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "must have a learner bdpe"),
+        (
+            "ensemble_errors",
+            {},
+            {**ALL_SETTINGS_STUDY, "learners": {"boost": BOOST}},
+            "must have a learner bdpe",
+        ),
         ("ensemble_errors", {}, TWO_DELTAS, "must differ in forest, .*; got the same for"),
         (
             "ensemble_errors",
             {},
-            {**GRID, "learners": {"oc": PROVED}},
+            {**ALL_SETTINGS_STUDY, "learners": {"oc": PROVED}},
             "calibration must be published; got another for",
         ),
-        ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
+        (
+            "ensemble_alphas",
+            {},
+            {**ALL_SETTINGS_STUDY, "paper": "nowhere"},
+            "nowhere/printed/table1",
+        ),
         ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
-        request_of(word, options, **changes)
+        output_request(word, options, **changes)
 
 
 def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
@@ -357,19 +377,19 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     learners = {"gam": gam, "added": {**gam, "neighbours": "add-remove"}, "boost": BOOST}
     shown = ["gam~proved~delta=1e-05", "added~proved~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
-    request = request_of("error_table", options, learners=learners)
+    request = output_request("error_table", options, learners=learners)
     assert domains.table_methods(request) == shown
     assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
 def test_an_method_is_named_with_what_tells_it_from_others():
-    """Its calibration where there are both, its kind where others are by rule, its delta."""
-    titles = method_titles(request_of("error_table"))
+    """The title has calibration, kind or δ only where two methods of the study differ in it."""
+    titles = method_titles(output_request("error_table"))
     assert titles["boost~proved"].endswith(", proved, untuned budget")
     assert "," not in titles["majority"]
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
-    alone = method_titles(request_of("error_table", learners={"boost": BOOST}))
+    alone = method_titles(output_request("error_table", learners={"boost": BOOST}))
     assert alone["boost~proved"].endswith(", proved")
     boost = {**BOOST, "calibrations": ["proved"], "deltas": [0, 1e-5]}
-    titles = method_titles(request_of("error_table", learners={"boost": boost}))
+    titles = method_titles(output_request("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

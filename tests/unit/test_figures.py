@@ -1,4 +1,4 @@
-"""Learning curves: the right panels and lines, gaps where values are missing, stable bytes."""
+"""Learning curves: panels and lines, gaps where values are missing, equal bytes each time."""
 
 import itertools
 import math
@@ -8,22 +8,17 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from matplotlib.text import Annotation
-from small_study import study_of
+from small_study import study_with
 
-from privcurve.analysis.keys import method_of
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
-from privcurve.learners import registry
-from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
 from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.stored import spoken_frame
-from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
@@ -78,14 +73,14 @@ TWO = {**ONE, "codrna": "Cod-RNA"}
 
 
 def panel_of(frame):
-    """The panel of a single dataset, which is drawn soonest."""
+    """Draw and return the panel of one dataset, the quickest figure."""
     (panel,) = draw(frame, ONE).axes
     return panel
 
 
 @pytest.fixture(scope="module")
 def figure():
-    """The curves of all methods on three datasets, to be looked at."""
+    """Return the curves of all methods on three datasets."""
     return draw(accuracy())
 
 
@@ -126,7 +121,7 @@ def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     assert not_covered.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
     assert not_covered.get_linewidth() < 0.7 * rule.get_linewidth()
-    # A limit without noise does not tell how the curve was chosen.
+    # The line of a baseline without noise does not show how its settings were chosen.
     frame = accuracy(ONE)
     frame.loc[frame["method"] == "gb", ["method", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
     assert line(panel_of(frame), "one_rule~proved").get_linestyle() == "-"
@@ -177,29 +172,6 @@ def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
     assert any("LazyBB, 1-rules, no noise" in name for name in names)
 
 
-def test_a_method_looks_the_same_whatever_stands_beside_it():
-    studies = [yaml.safe_load(path.read_text()) for path in study_files({}, ROOT).values()]
-    studies.append({"learners": by_rule.LEARNERS, "outputs": ["learning_curves"]})
-    assert len(studies) > 5
-    looks = {}
-    for content in studies:
-        methods = list(content.get("learners", ()))
-        lines = ("lr", "lr_public", "gb", "majority")
-        private = [name for name in methods if name not in lines]
-        pairs = style.method_looks(private)
-        assert len(set(pairs.values())) == len(private)
-        # Curves that cross differ in more than colour, as far as there are markers.
-        markers = {marker for _, marker in pairs.values()}
-        if "learning_curves" in content.get("outputs", ()):
-            assert len(markers) == min(len(private), len(style.MARKERS))
-        limits = style.baseline_dashes(name for name in methods if name not in private)
-        for name, look in [*pairs.items(), *limits.items()]:
-            assert looks.setdefault(name, look) == look
-    alone = {name: style.method_looks([name])[name] for name in ("mine", "another", "third")}
-    assert len({colour for colour, _ in style.method_looks(alone).values()}) == 3
-    assert style.method_looks(["mine", "lazybb_1r"])["lazybb_1r"] == looks["lazybb_1r"]
-
-
 def test_ticks_are_as_people_write_them():
     frame = accuracy(ONE)
     frame["epsilon"] = frame["epsilon"].replace({EPSILONS[0]: 1e-6})
@@ -229,7 +201,7 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
 
 
 def test_each_measure_has_panels_of_those_that_have_it():
-    """Votes have no log loss: their curves are not there, and no panel is empty."""
+    """Learners that fit votes have no log loss: no curve, and no empty panel."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
     votes = frame["method"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
     frame.loc[votes, "log_loss"] = math.nan
@@ -242,18 +214,18 @@ def test_each_measure_has_panels_of_those_that_have_it():
     assert "lazybb~proved" in labels
     assert not by_loss.get_shared_y_axes().joined(by_loss, figure.axes[0])
     assert "missing" not in [text.get_text() for text in figure.legends[0].get_texts()]
-    # What is drawn nowhere is not in the legend.
+    # The legend omits methods that no panel shows.
     alone = curves.draw(frame, TITLES, TWO, measures=["log_loss"])
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 
 def test_a_measure_that_no_learner_has_is_reported():
-    one = study_of({"votes": {"learner": "lazybb"}})
+    one = study_with({"votes": {"learner": "lazybb"}})
     frame = accuracy(one.datasets).assign(log_loss=math.nan)
     curves.check_measured(one, frame, measures=["accuracy"])
     with pytest.raises(IncompleteError, match="measures: no learner of the study has a log loss"):
         curves.check_measured(one, frame, measures=["accuracy", "log_loss"])
-    # Where all trainings have failed nothing is known of it.
+    # If all trainings failed, the check passes.
     curves.check_measured(one, frame.assign(accuracy=math.nan), measures=["log_loss"])
 
 
@@ -261,7 +233,7 @@ def test_a_measure_that_no_learner_has_is_reported():
     ("distance", "expected"),
     [
         (0.1, {"gradient boosting", "logistic regression", "majority class"}),
-        # Two lines that can't be told apart share a name.
+        # Two lines at the same height share a label.
         (0.0, {"gradient boosting, logistic regression", "majority class"}),
     ],
 )
@@ -341,7 +313,7 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
     pdf = (tmp_path / "a" / "figure.pdf").read_bytes()
     assert b"/CreationDate" not in pdf
     assert b"/Type3" not in pdf
-    # Its curves have their stored names.
+    # The CSV has the stored names of methods.
     back = spoken_frame(pd.read_csv(tmp_path / "a" / "figure.csv"))
     pd.testing.assert_frame_equal(back, frame, check_dtype=False)
 
@@ -361,7 +333,7 @@ def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
     lines = text.get_text().splitlines()
     assert len(lines) > 3
     assert " ".join(lines) == f"{note.strip()} Another note."
-    # A line takes about a ninth of an inch, of 300 points.
+    # A line takes about a ninth of an inch at 300 points per inch.
     assert 20 * len(lines) < heights[1] - heights[0] < 60 * len(lines)
 
 
@@ -371,11 +343,11 @@ def test_the_users_style_is_left_alone():
     assert dict(mpl.rcParams) == before
 
 
-# Six curves a panel ---------------------------------------------------------------------
+# At most six curves per panel ------ ----------------------------------------------------
 
 
 def of_many(n_proved, n_published):
-    """A table of so many curves on one dataset, each better than the next, published ones most."""
+    """Return a table of many curves on one dataset, each better than the one before."""
     rows = []
     for place in range(n_published + n_proved):
         calibration = "published" if place < n_published else "proved"
@@ -391,7 +363,7 @@ def test_proved_curves_come_first_and_of_these_the_best():
     methods = sorted(set(frame["method"]))
     first = curves.best_curves(frame, methods, "accuracy")
     assert first == [f"m{place}~proved" for place in range(2, 8)]
-    # Of a loss the least is best.
+    # For a loss the lowest is the best.
     losses = frame.rename(columns={"accuracy": "log_loss"})
     assert "m8~proved" in curves.best_curves(losses, methods, "log_loss")
 
@@ -441,19 +413,3 @@ def test_more_than_six_curves_in_a_panel_are_refused():
 
 def test_powers_of_ten_are_written_as_such():
     assert [power(x) for x in (1e-5, 2.5e-7, 0.01, 1e10)] == ["10⁻⁵", "2.5·10⁻⁷", "0.01", "10¹⁰"]
-
-
-def test_no_two_methods_of_a_panel_share_a_colour_where_there_are_enough(monkeypatch):
-    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
-    n_checked = 0
-    for name, path in study_files({}, ROOT).items():
-        made = study.load(path)
-        for word, options in made.outputs:
-            wanted = options.get("learners")
-            private = [method_of(one.base) for one in made.methods.values() if one.calibration]
-            entries = {one for one in private if not wanted or one in wanted}
-            if word == "learning_curves" and len(entries) <= len(style.COLOURS):
-                colours = {colour for colour, _ in style.method_looks(entries).values()}
-                assert len(colours) == len(entries), name
-                n_checked += 1
-    assert n_checked > 5

@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all, and what can't be written is named."""
+"""Files are replaced atomically, and an error names the file that cannot be written."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def test_what_cannot_be_written_is_named_and_the_old_file_stays(tmp_path, code, 
         replace_file(tmp_path / "a.txt", fail)
     said = str(caught.value)
     assert said.startswith(f"{tmp_path / 'a.txt'} can't be written: ")
-    # Whoever asks: a command of privcurve's, a job of Snakemake's, a line of Python.
+    # The same advice for the command line, for Snakemake and for Python.
     assert said.endswith(", then try again.")
     assert "snakemake" not in said
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]

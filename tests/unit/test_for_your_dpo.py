@@ -1,4 +1,4 @@
-"""The page for a data protection officer: its numbers are those of the guarantee."""
+"""The page for a data protection officer: its numbers follow from the guarantee."""
 
 import math
 import re
@@ -23,7 +23,7 @@ def times(share):
 
 
 def named(epsilon, n):
-    """The share of right answers to which of n it is: randomised response among n is the best."""
+    """Return the success rate of the best guess among n values: n-ary randomised response."""
     return math.exp(epsilon) / (math.exp(epsilon) + n - 1)
 
 

@@ -71,7 +71,7 @@ def test_a_frame_is_coded_as_the_file_is():
     assert set(frame.columns) >= set(description.domain.names)
     assert np.array_equal(encode_frame(dataset.domain, frame), dataset.X)
     assert np.array_equal(encode_frame(dataset.domain, frame.to_numpy()), dataset.X)
-    # Pieces are coded one by one, and no code depends on the piece.
+    # Pieces are encoded one by one; codes do not depend on the pieces.
     many = pd.concat([frame] * 30)
     assert np.array_equal(encode_frame(dataset.domain, many), np.tile(dataset.X, (30, 1)))
 
@@ -136,7 +136,7 @@ def test_names_of_columns_may_be_numbers():
 
 
 def test_a_fit_leaves_what_scikit_learn_has_put_on_the_learner():
-    """From 1.9 on a pipeline takes it off again after the fit, and fails if it is not there."""
+    """scikit-learn 1.9 sets this attribute before a fit, and needs it afterwards."""
     learner = LazyBBClassifier(epsilon=np.inf, n_bins=[2], classes=("no", "yes"), random_state=0)
     learner._parent_callback_ctx = context = object()
     learner.of_a_former_fit_ = 1

@@ -1,4 +1,4 @@
-"""What Python hands over: rows that name their columns, and labels whose type comes back."""
+"""Data from Python: rows with column names, and labels whose type predictions return."""
 
 import json
 import warnings
@@ -30,7 +30,7 @@ from privcurve.privacy.ledger import ASSUMED_POSITIONS
 
 RNG = np.random.default_rng(0)
 N = 300
-# The schema has these columns in the other order.
+# The schema has these columns in the reverse order.
 FRAME = pd.DataFrame({"b": RNG.uniform(0, 10, N), "a": RNG.uniform(0, 10, N)})
 SIGN = (FRAME.a > 5).to_numpy().astype(int)
 Y = np.where(SIGN, "yes", "no")
@@ -146,7 +146,7 @@ def test_the_order_is_the_schemas_where_its_owner_says_so(tmp_path):
         assert fit.score(rows, Y) == fit.score(FRAME, Y) > 0.95
     assert list(fit.explain().importances) == ["a", "b"]
     assert clone(model).schema.unnamed == "in_order" != Schema(COLUMNS, ["no", "yes"]).unnamed
-    # Of frames names count all the same, and whoever has the file does not know the order.
+    # A frame is read by its names; a reader of the file need not know the order.
     assert clone(model).fit(FRAME, Y).score(FRAME, Y) > 0.95
     read = stored(fit, tmp_path)
     assert (read.predict(FRAME) == fit.predict(array)).all()
@@ -169,7 +169,7 @@ def test_one_column_has_one_order():
 
 
 class LazyFrame:
-    """Stands for a query of polars, which is not installed here."""
+    """A fake query of polars, which is not installed here."""
 
     columns = ("a", "b")
 
@@ -178,7 +178,7 @@ class LazyFrame:
 
 
 class DuckDBPyRelation:
-    """Stands for a query of DuckDB."""
+    """A fake query of DuckDB."""
 
     columns = ("a", "b")
 
@@ -191,7 +191,7 @@ ABSENT = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("N
 
 @pytest.mark.parametrize("absent", ABSENT, ids=repr)
 def test_a_missing_value_is_no_category_and_no_class(absent):
-    """`list(frame["town"].unique())` holds nan where a town is missing."""
+    """`list(frame["town"].unique())` contains nan where a town is missing."""
     asks = "labels and categories must be values; got .* a missing one: drop it"
     for can in (["Oslo", absent], {"categories": ["Oslo", absent]}, {"groups": ["Oslo", absent]}):
         with pytest.raises(DatasetError, match=asks):
@@ -241,7 +241,7 @@ def test_spans_of_time_are_no_column(values, says):
 
 
 def pick(*values):
-    """Labels as an array of objects, which has no type but theirs."""
+    """Return labels as an array of dtype object."""
     labels = np.empty(N, dtype=object)
     labels[:] = [values[k] for k in SIGN]
     return labels
@@ -271,7 +271,7 @@ LABELS = {
     "positions": (["no", "yes"], SIGN, int),
     "times": (DAYS, pd.Series(pd.to_datetime(DAYS)[SIGN]), datetime),
 }
-# scikit-learn has no metrics for these.
+# scikit-learn's metrics do not accept these labels.
 OTHERS = {
     "times of times": ([*pd.to_datetime(DAYS)], pick(*pd.to_datetime(DAYS)), datetime),
     "objects of truths": (["False", "True"], pick(False, True), bool),
@@ -314,13 +314,13 @@ def test_labels_come_back_in_their_type_from_a_file_too(name, tmp_path):
     if name in LABELS:
         assert cross_val_score(model, FRAME, y, scoring="accuracy", cv=2).min() > 0.9
         assert all(accuracy_score(y, answer) > 0.95 for answer in answers)
-    # A name is a text, whatever the labels are.
+    # Names are texts, whatever the labels are.
     assert {type(name) for name in read.predict_names(model.schema.encode(FRAME)).tolist()} == {str}
-    # What is saved again has not changed.
+    # Saving again changes nothing.
     assert read.describe() == model.describe()
 
 
-# Of each way in which labels become those of a fit: by name, by position, by another type.
+# One of each way to match labels: by name, by position, by conversion.
 QUICK = ("texts", "signs", "texts of numbers")
 
 
@@ -406,7 +406,7 @@ def test_positions_of_classes_that_are_not_sorted_are_warned_of():
 @pytest.mark.parametrize("label", [["0", "1"], [0, 1], None])
 @pytest.mark.parametrize("counted", [SIGN, pick(0, 1)], ids=["array", "objects"])
 def test_no_type_follows_from_one_label(label, counted, tmp_path):
-    """A column of integers, and the rest of it after a row without a label, are one file."""
+    """One file can be a column of integers, and the rest of it after a row without a label."""
     files = []
     frame = FRAME[["a"]]
     gap = pd.Series(counted).astype("Int64").astype(object)
@@ -444,7 +444,7 @@ def test_a_list_has_the_type_of_the_schema():
 
 
 def test_a_file_without_the_type_of_labels_is_read_as_before(tmp_path):
-    """Files of earlier versions have none; their answers are names of classes."""
+    """Files of earlier versions lack the type; their predictions are names of classes."""
     for label, y in ((DAYS, pick(*DATES)), (["no", "yes"], SIGN), ([0, 1], SIGN)):
         model = one(label).fit(FRAME, y)
         path = tmp_path / "model.json"
@@ -472,7 +472,7 @@ def test_a_description_says_of_which_type_labels_are(tmp_path):
         assert set(read.predict(FRAME).tolist()) == {-1, 1}
 
 
-# What else is told ----------------------------------------------------------------------
+# Warnings and progress ------ -----------------------------------------------------------
 
 
 def test_a_loaded_model_is_explained(fitted, loaded):
@@ -513,7 +513,7 @@ def test_python_warns_of_what_a_release_refuses():
     assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in told
     assert told_of(delta=1.9e-5) == told_of(epsilon=np.inf, random_state=0, delta=0.1) == []
     assert told_of(random_state=np.random.default_rng(0)) == []
-    # The rule is that of a release: δ of persons, and of an estimate where n is not public.
+    # As for a release: δ counts persons, and uses the estimate where n is not public.
     persons = pd.DataFrame({"a": np.linspace(0, 10, 100), "who": np.arange(100) // 2})
     unit = {"column": "who", "at_most": 2}
     (told,) = told_of(100, persons, delta=1e-3, unit=unit)

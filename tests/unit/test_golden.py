@@ -1,8 +1,7 @@
 """A learner's results are tied to its version in the registry.
 
-When a change of code changes what a cell would give, the stored cells of earlier runs are
-wrong. Raise `version` of the learner in the registry, then rewrite the file beside this
-one: ``python tests/unit/test_golden.py``.
+If a change of code changes results, the stored runs are wrong: increase `version` of the learner
+in the registry, then rewrite the golden file with ``python tests/unit/test_golden.py``.
 """
 
 import json
@@ -20,19 +19,19 @@ from privcurve.stored import stored
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
-# Settings beyond the defaults: where a default would take long, and where votes can tie.
+# Settings where a default takes long, or where votes can tie.
 SETTINGS = {
     "gradient_boosting": {"n_estimators": 10},
     "lazybb": {"n_rounds": 10},
     "aim": {"most_cells": 2**12},
 }
 
-# Peers are other libraries' code: their results are tied to those libraries' versions.
+# Peers wrap other libraries, whose versions decide their results.
 OWN = sorted(name for name, entry in registry.LEARNERS.items() if not entry.peer)
 
 
 def results(name):
-    """What the learner gives on WDBC: number of positive answers and mean score, a calibration."""
+    """Return {calibration: (number of positive predictions, mean score)} of a learner on WDBC."""
     data = datasets.load("wdbc")
     entry = registry.entry(name)
     sums = {}
@@ -45,7 +44,7 @@ def results(name):
         learner = registry.estimator_class(name)(
             n_bins=data.domain.n_bins, classes=(-1, 1), **parameters
         )
-        # The stream itself: results do not depend on how a seed begins one.
+        # A fixed stream: these results do not depend on how a seed starts a stream.
         with patch.object(base, "generator_of", lambda *_: np.random.default_rng(12345)):
             learner.fit(data.X, data.y)
         scores = learner.decision_function(data.X)

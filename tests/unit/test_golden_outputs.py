@@ -1,8 +1,8 @@
 """The bytes of an output are tied to its version.
 
-When a change of code changes what an output writes, files of earlier runs are out of date, and
-nothing but the version tells the workflow so. Raise `version` of its class, then rewrite the
-file beside this one: ``python tests/unit/test_golden_outputs.py``.
+If a change of code changes the bytes, files of earlier runs are out of date, and only the version
+tells the workflow so: increase `version` of the output's class, then rewrite the golden file with
+``python tests/unit/test_golden_outputs.py``.
 """
 
 import hashlib
@@ -13,7 +13,15 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from made_up_study import ADDITIVE, GRID, LINE, MANY, PAIRS, PRICED, lay_out
+from made_up_study import (
+    ADDITIVE_STUDY,
+    ALL_SETTINGS_STUDY,
+    ENCODING_COST_STUDY,
+    THRESHOLD_STUDY,
+    TWO_DATASETS_STUDY,
+    TWO_ENCODINGS_STUDY,
+    write_made_up_study,
+)
 from matplotlib.figure import Figure
 
 from privcurve.figures import style
@@ -24,7 +32,7 @@ GOLDEN = Path(__file__).with_name("golden_outputs.json")
 
 EMPTY = Figure(figsize=(1, 1))
 
-# These train: their bytes follow from the learner's version too.
+# These outputs train, so their bytes depend on the learner's version too.
 TRAINED = {
     **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
     **dict.fromkeys(("thresholds", "flipped_labels"), "brc"),
@@ -38,10 +46,20 @@ def version(word):
 
 
 def make_all(folder):
-    """Make every output of the made-up studies; give the digest of each."""
+    """Make every output of the made-up studies; return the digest of each."""
     sums = {}
-    # What several studies have is that of the last one.
-    for number, changes in enumerate((PRICED, {}, LINE, ADDITIVE, MANY, PAIRS, GRID)):
+    # If several studies have an output, the last one counts.
+    for number, changes in enumerate(
+        (
+            ENCODING_COST_STUDY,
+            {},
+            THRESHOLD_STUDY,
+            ADDITIVE_STUDY,
+            TWO_DATASETS_STUDY,
+            TWO_ENCODINGS_STUDY,
+            ALL_SETTINGS_STUDY,
+        )
+    ):
         (folder / str(number)).mkdir()
         sums |= make_study(folder / str(number), changes)
     return sums
@@ -53,11 +71,11 @@ def make_study(folder, changes):
 
     def see(figure, frame, stem, notes):
         drawn[stem] = described(figure)
-        save(EMPTY, frame, stem)  # what pictures look like is not compared
+        save(EMPTY, frame, stem)  # pixels are not compared
 
     with chdir(folder), patch.object(style, "save", see):
-        plan = lay_out(folder, **changes)
-        # Those that others read come first.
+        plan = write_made_up_study(folder, **changes)
+        # Outputs that other outputs read come first.
         for request in sorted(plan.study_outputs("tiny"), key=lambda one: len(one.reads.outputs)):
             request.output.make(plan.context(request))
             sums[request.output.word] = digest(request, drawn)
@@ -65,7 +83,7 @@ def make_study(folder, changes):
 
 
 def digest(request, drawn):
-    """Return the digest of an output's tables, and of what its figures show."""
+    """Return the digest of an output's tables and of the contents of its figures."""
     endings = (".csv", ".md", ".tex", ".html")
     parts = [path.read_bytes() for path in request.files.all if path.suffix in endings]
     parts += [json.dumps(drawn[stem]).encode() for stem in request.files.figures]
@@ -73,7 +91,7 @@ def digest(request, drawn):
 
 
 def described(figure):
-    """Say what is to be seen, whatever the fonts of this machine are."""
+    """Return the contents of a figure, independent of the machine's fonts."""
     return [
         [
             *(panel.get_title(), panel.get_xlabel(), panel.get_ylabel()),

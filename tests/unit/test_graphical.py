@@ -1,4 +1,4 @@
-"""Private-PGM: junction trees, marginals and the fitted model, against whole distributions."""
+"""Private-PGM: junction trees, marginals and the fitted model, compared with full distributions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from privcurve.learners.boosting.graphical import GraphicalModel
 from privcurve.learners.boosting.mst import nearest_tables
 from privcurve.learners.boosting.synthetic import Column
 
-# A circle of five columns with a chord, one column on a stalk, one alone; the last is the label.
+# A cycle of five columns with a chord, one column attached to it, one isolated; the last is the
+# label.
 WIDTHS = (2, 3, 2, 3, 2, 3, 2)
 TABLES = [(0, 1), (1, 2), (2, 3), (3, 6), (0, 6), (1, 6), (4,), (3, 5), (0, 1, 6)]
 
@@ -31,7 +32,7 @@ def random_model(seed=1):
 
 
 def joint(model):
-    """The whole distribution, cell by cell."""
+    """Return the full distribution, cell by cell."""
     density = np.zeros(model.widths)
     for name, one in model.measured.items():
         axes = [model.widths[c] if c in name else 1 for c in range(len(model.widths))]
@@ -59,7 +60,7 @@ def test_tables_with_the_label_are_carried_from_clique_to_clique():
     density, tables = joint(model), model.tables_with_label()
     names = {(a, b, 6) for a, b in itertools.combinations(range(6), 2)} | {(a, 6) for a in range(6)}
     assert set(tables) == names
-    # Some of them are in no clique, as are 4 and 5, and 0 and 2.
+    # Some pairs are in no clique: 4 and 5, 0 and 2.
     assert any(model._clique_of(name) < 0 for name in names)
     for name, table in tables.items():
         np.testing.assert_allclose(table, marginal(density, name), atol=1e-12)
@@ -73,10 +74,10 @@ def test_size_of_a_tree_is_that_of_its_cliques():
     widths = np.array([2.0, 5.0, 3.0, 7.0, 11.0])
     candidates = np.array([[0, 1, -1], [1, 3, -1], [0, 2, 4]])
     sizes = triangulated_sizes(circle, widths, math.inf, candidates)
-    # A chord 0–2 costs less than 1–3; the last column is alone, or with the chord.
+    # The chord 0–2 costs less than 1–3; the last column is isolated, or joined to the chord.
     assert sizes.tolist() == [30 + 42 + 11, 70 + 105 + 11, 30 + 42 + 66]
     assert (circle == before).all()
-    # Beyond the bound it only has to be seen that it is.
+    # Above the bound only "larger" must be right.
     assert (triangulated_sizes(circle, widths, 50.0, candidates) > 50).all()
 
 
@@ -86,7 +87,7 @@ def test_candidates_are_allowed_by_the_size_of_their_tree_or_inside_a_clique():
     cells = sum(math.prod(model.shape(clique)) for clique in model.tree.cliques)
     candidates = [(0, 1), (4, 5, 6), (4, 6)]
     assert model.candidates_within(candidates, 0) == [0]
-    # Column 4 alone has two cells, with the label four.
+    # Column 4 alone has two cells, with the label four cells.
     assert model.candidates_within(candidates, cells + 2) == [0, 2]
     assert model.candidates_within(candidates, 1e9) == [0, 1, 2]
 
@@ -133,7 +134,7 @@ def test_on_a_tree_it_is_the_model_of_mst():
     for c, single in enumerate(singles):
         model.measure((c,), single / total, 1.0)
     for edge, pair in zip(edges, pairs, strict=True):
-        # MST's pairs have 2/3 of the variance of three columns.
+        # MST measures pairs with 2/3 of the variance of its single columns.
         model.measure(edge, pair / total, 2 / 3)
     model.fit(3000)
     for edge, table in zip(edges, crossed, strict=True):

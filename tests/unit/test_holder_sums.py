@@ -1,4 +1,4 @@
-"""Placement of records, sums with noise, transcripts, questions and counts."""
+"""Assignment of records to holders, noisy sums, transcripts, questions and counts."""
 
 from itertools import pairwise
 
@@ -75,7 +75,7 @@ def test_a_replaced_record_stays_with_its_holder(placement):
 
 
 def messages_of(release, n_holders, exact=0.0, size=20_000):
-    """Messages of some holders, who all have the same numbers."""
+    """Return the messages of `n` holders that all have the same numbers."""
     curator = Curator(np.random.default_rng(2), party=True)
     return [release.message(np.full(size, exact), curator) for _ in range(n_holders)]
 
@@ -91,7 +91,7 @@ def messages_of(release, n_holders, exact=0.0, size=20_000):
     ],
 )
 def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
-    """The standard deviation of 20,000 draws is within 4 % with a chance above 0.9999."""
+    """The standard deviation of 20,000 draws is within 4 % with probability above 0.9999."""
     release = sums.release("gaussian", 5.0, 100.0, 1.0)
     messages = messages_of(release, sums.n_holders, 2.0)
     total = sums.add_up(messages, release)
@@ -109,7 +109,7 @@ def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
 def test_gamma_shares_add_up_to_laplace_noise(parts):
     rng, scale = np.random.default_rng(parts), 3 * 2.0**20
     shares = [draw_share("laplace", rng, (40_000,), scale, parts) for _ in range(parts)]
-    # False alarm: 10⁻⁴. A scale that is a tenth less has a p-value of about 10⁻¹⁴.
+    # False alarm 10⁻⁴; a scale that is 10 % too small has a p-value of about 10⁻¹⁴.
     assert stats.kstest(sum(shares), stats.laplace(scale=scale).cdf).pvalue > 1e-4
     if parts > 1:
         assert sum(shares[1:]).var() < 2 * scale**2 * (1 - 0.5 / parts)
@@ -117,7 +117,7 @@ def test_gamma_shares_add_up_to_laplace_noise(parts):
 
 @pytest.mark.parametrize("parts", [1, 2, 25])
 def test_gaussian_shares_are_gaussian_numbers_rounded_to_the_nearest(parts):
-    """Of four units; the smallest chance that is compared is 10⁻⁴ of 60,000 draws."""
+    """The scale is four units; values with probability above 10⁻⁴ are compared."""
     scale = 4 * np.sqrt(parts)
     drawn = draw_share("gaussian", np.random.default_rng(parts), (60_000,), scale, parts)
     values = np.arange(-14, 15)
@@ -142,14 +142,14 @@ def test_sums_in_the_ring_are_exact_and_negative_ones_too():
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_noise_of_many_holders_is_not_rounded_away(mechanism):
-    """A hundredth of the noise is far below a unit of 32 bits for so many records."""
+    """For this many records, a hundredth of the noise is far below a unit of 32 bits."""
     sums = Sums(100, True)
     release = sums.release(mechanism, 0.05, 2.0**24, 1.0)
     messages = messages_of(release, 100, 2.0**17)
     noise = sums.add_up(messages, release) - 100 * 2.0**17
     assert noise.var() == pytest.approx({"gaussian": 1, "laplace": 2}[mechanism] * 0.05**2, rel=0.1)
     assert messages[0].dtype == np.uint64
-    # Negative sums too.
+    # Sums may be negative.
     below = messages_of(release, 100, -(2.0**17), size=1)
     assert sums.add_up(below, release) == pytest.approx([-100 * 2.0**17], abs=1)
 
@@ -161,7 +161,7 @@ def test_the_ring_is_the_first_that_is_fine_enough():
             assert largest / unit <= 2**digits
             assert largest / unit > 2 ** (digits - 2) or largest <= 1
             assert np.log2(unit).is_integer()
-    # Residuals are multiples of 2⁻¹⁰; with 2²² records the unit of 32 bits would be 2⁻⁸.
+    # Residuals are multiples of 2⁻¹⁰; with 2²² records a unit of 32 bits would be 2⁻⁸.
     for records, bits in ((2.0**22, 64), (2.0**19, 32)):
         release = Sums(4, True).release("gaussian", 30.0, records, 2.0**-10)
         assert release.bits == bits
@@ -170,7 +170,7 @@ def test_the_ring_is_the_first_that_is_fine_enough():
         ValueError, match=r"noise of scale 1e-12 from 4 parties, does not fit in 64"
     ):
         Sums(4, True).release("laplace", 1e-12, 1e6, 1.0)
-    # Nothing is claimed of none.
+    # A noise scale of 0 is allowed.
     assert Sums(4, True).release("laplace", 0.0, 1e6, 1.0).scale == 0
 
 
@@ -184,7 +184,7 @@ def test_a_vote_can_name_every_question(n_questions, size):
     bins = np.array([[0], [last - 1], [last], [last]], dtype=np.uint32)
     rows = HolderRows(bins, np.array([0, 0, 1, 1]), np.ones(4, dtype=np.int64))
     vote = LocalHolder(rows, questions, 2, [1]).vote(0, Ballot(EXPONENTIAL, "gini", np.inf))
-    # Only the last threshold tells the classes apart.
+    # Only the last threshold separates the classes.
     assert vote.tolist() == [n_questions - 1]
     assert vote.nbytes == size
 

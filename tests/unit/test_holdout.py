@@ -1,4 +1,4 @@
-"""The hold-out of a release: who is in it, what it costs, and what its counts say."""
+"""The hold-out of a release: its members, its cost, and its counts."""
 
 import math
 from collections import Counter
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from own_release import ROWS, book, request, states
+from own_release import N_ROWS, budget_ledger, release_request, release_states
 
 from privcurve import datasets, models
 from privcurve.analysis.measures import auc
@@ -26,7 +26,7 @@ from privcurve.releases.released import CARD, MODEL
 SHARE = 0.4
 
 
-# Who is held out ---------------------------------------------------------------------------------
+# Members of the hold-out ------ ------------------------------------------------------------------
 
 
 def test_a_place_is_held_out_whatever_others_there_are():
@@ -34,17 +34,17 @@ def test_a_place_is_held_out_whatever_others_there_are():
     assert abs(held.mean() - 0.2) < 4 * math.sqrt(0.16 / 5000)
     some = np.array([4999, 3, 3, 77])
     assert (holdout.public_split(some, 0.2) == held[some]).all()
-    # A larger share holds out the same places, and more.
+    # A larger share keeps these positions and adds others.
     assert (holdout.public_split(np.arange(5000), 0.5) >= held).all()
 
 
-def test_records_are_held_out_by_their_place_alone(mine):
+def test_records_are_held_out_by_their_place_alone(write_private_dataset):
     dataset = datasets.load("mine")
     description = datasets.describe("mine")
     own = holdout.read_places(dataset, description)
-    assert own.tolist() == list(range(ROWS))
-    parts = holdout.split(own, request(holdout=SHARE))
-    assert sorted([*parts.train, *parts.held]) == list(range(ROWS))
+    assert own.tolist() == list(range(N_ROWS))
+    parts = holdout.split(own, release_request(holdout=SHARE))
+    assert sorted([*parts.train, *parts.held]) == list(range(N_ROWS))
     assert parts.held.tolist() == np.flatnonzero(holdout.public_split(own, SHARE)).tolist()
 
 
@@ -57,57 +57,59 @@ def lines_of(persons):
     ]
 
 
-def held_persons(mine, lines, at_most=2):
-    """Return which persons are held out."""
+def held_persons(write_private_dataset, lines, at_most=2):
+    """Return the persons in the hold-out."""
     names = [line.split(",")[2] for line in lines[1:]]
     kept = sum(min(n, at_most) for n in Counter(names).values())
-    mine(lines=lines, unit={"column": "who", "at_most": at_most}, n_rows=kept)
+    write_private_dataset(lines=lines, unit={"column": "who", "at_most": at_most}, n_rows=kept)
     dataset, rows, _ = load_rows("mine")
     checksum, own = holdout.load_places("mine")
     assert checksum == dataset.checksum
-    parts = holdout.split(own, request(holdout=SHARE))
+    parts = holdout.split(own, release_request(holdout=SHARE))
     held = {names[row] for row in rows[parts.held]}
-    # A person is in one part.
+    # All records of a person are in one part.
     assert not held & {names[row] for row in rows[parts.train]}
     return held
 
 
-def test_persons_are_held_out_whole_whatever_their_names_and_values_are(mine):
+def test_persons_are_held_out_whole_whatever_their_names_and_values_are(write_private_dataset):
     lines = lines_of(PERSONS)
-    held = held_persons(mine, lines)
+    held = held_persons(write_private_dataset, lines)
     assert 0 < len(held) < len({line.split(",")[2] for line in lines[1:]})
-    # Another name moves nobody.
+    # Membership does not depend on the name of a person.
     renamed = [line.replace(",b2,", ",zz,") for line in lines]
-    assert held_persons(mine, renamed) - {"zz"} == held - {"b2"}
-    # Other values neither.
+    assert held_persons(write_private_dataset, renamed) - {"zz"} == held - {"b2"}
+    # It does not depend on other values.
     swapped = {"yes": "no", "no": "yes", "Oslo": "?"}
     changed = [lines[0]] + [
         ",".join(swapped.get(cell, cell) for cell in line.split(",")) for line in lines[1:]
     ]
-    assert held_persons(mine, changed) == held
-    # Nor does it how many records somebody has beyond those that are kept.
+    assert held_persons(write_private_dataset, changed) == held
+    # It does not depend on how many records a person has beyond the limit.
     assert PERSONS.count("b") == 4 * 6
     more = [*lines[:8], *[lines[5]] * 3, *lines[8:]]
-    assert held_persons(mine, more) == held
+    assert held_persons(write_private_dataset, more) == held
 
 
-def test_for_add_remove_each_has_a_secret_coin(mine):
-    private = request(holdout=SHARE, neighbours=ADD_REMOVE)
+def test_for_add_remove_each_has_a_secret_coin(write_private_dataset):
+    private = release_request(holdout=SHARE, neighbours=ADD_REMOVE)
     own = np.repeat(np.arange(2000), 2)
     parts = holdout.split(own, private, np.random.default_rng(3))
     assert abs(len(parts.held) / 4000 - SHARE) < 4 * math.sqrt(SHARE * 0.6 / 2000)
     assert set(own[parts.held]).isdisjoint(own[parts.train])
     other = holdout.split(own, private, np.random.default_rng(4))
     assert other.held.tolist() != parts.held.tolist()
-    # No record at all is no fault: it would tell how many there are.
+    # A hold-out may be empty: an error would reveal the number of records.
     assert len(holdout.split(np.arange(0), private, np.random.default_rng(3)).held) == 0
 
 
-# What it costs -----------------------------------------------------------------------------------
+# Cost ------ -------------------------------------------------------------------------------------
 
 
-def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkeypatch):
-    mine(budget={"epsilon": 2})
+def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
+    write_private_dataset, monkeypatch
+):
+    write_private_dataset(budget={"epsilon": 2})
     order, streams = [], releasing._make_stream
     monkeypatch.setattr(
         releasing, "_make_stream", lambda use, *given: order.append(use) or streams(use, *given)
@@ -115,30 +117,30 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
     train = releasing._train
 
     def watched(*given):
-        # The query is in the ledger before anything is trained.
-        (entry,) = book().releases()
+        # The ledger has the query before training begins.
+        (entry,) = budget_ledger().releases()
         assert entry.facts["holdout"] == {"share": SHARE, "query": holdout.WHAT}
         return train(*given)
 
     monkeypatch.setattr(releasing, "_train", watched)
-    released = release(request(holdout=SHARE, learner="privgam"))
+    released = release(release_request(holdout=SHARE, learner="privgam"))
     assert order == ["release", "hold-out"]
     assert released.price.epsilon == 1.0
-    assert released.n_train + released.n_held == ROWS
+    assert released.n_train + released.n_held == N_ROWS
     assert released.learner.n_records_ == released.n_train
     card = released.path(CARD).read_text()
     assert f"{released.n_train} records; {released.n_held} others are held out" in card
     assert "Of a person with one record in each part the two add up" in card
     assert "at ε = 1; all numbers here follow from it" in card
     monkeypatch.setattr(releasing, "_train", train)
-    release(request())
+    release(release_request())
     with pytest.raises(LedgerError, match="is spent"):
-        release(request(epsilon=1e-3))
+        release(release_request(epsilon=1e-3))
 
 
-def test_for_add_remove_no_size_is_reported(mine):
-    mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
-    private = request(
+def test_for_add_remove_no_size_is_reported(write_private_dataset):
+    write_private_dataset(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
+    private = release_request(
         learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50}, holdout=SHARE
     )
     released = release(private)
@@ -157,9 +159,11 @@ def test_a_card_says_why_two_tests_may_differ():
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
-def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbours):
-    mine(budget={"epsilon": 1, "neighbours": neighbours})
-    private = request(
+def test_a_resumed_release_holds_out_the_same_records(
+    write_private_dataset, monkeypatch, neighbours
+):
+    write_private_dataset(budget={"epsilon": 1, "neighbours": neighbours})
+    private = release_request(
         learner="privgam",
         neighbours=neighbours,
         parameters={"n_estimate": 50} if neighbours == ADD_REMOVE else {},
@@ -186,20 +190,20 @@ def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbo
     released = release(private, resume=True)
     assert released.release.number == 1
     assert held[0] == held[1]
-    assert states() == ["done"]
+    assert release_states() == ["done"]
 
 
-def test_a_declined_model_is_not_written_and_stays_spent(mine):
+def test_a_declined_model_is_not_written_and_stays_spent(write_private_dataset):
     questions = []
     with pytest.raises(ReleaseError, match="declined: no model was written"):
-        release(request(holdout=SHARE), confirm=lambda text: questions.append(text))
-    # Sixty records tell nothing.
+        release(release_request(holdout=SHARE), confirm=lambda text: questions.append(text))
+    # Sixty records cannot show whether the model is better.
     assert ["cannot be told" in text for text in questions] == [True]
-    assert states() == ["failed"]
+    assert release_states() == ["failed"]
     assert not list(Path("releases").rglob(MODEL))
 
 
-def test_the_command_warns_and_says_what_the_hold_out_says(mine, capsys):
+def test_the_command_warns_and_says_what_the_hold_out_says(write_private_dataset, capsys):
     assert main(["release", "mine", "--epsilon", "1", "--holdout", "0.4"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be told from the hold-out" in err
@@ -208,19 +212,21 @@ def test_the_command_warns_and_says_what_the_hold_out_says(mine, capsys):
     assert "holdout must be a share" in capsys.readouterr().err
 
 
-def test_a_hold_out_is_suggested_where_there_are_records_enough(mine, capsys, monkeypatch):
+def test_a_hold_out_is_suggested_where_there_are_records_enough(
+    write_private_dataset, capsys, monkeypatch
+):
     main(["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"])
     assert "--holdout" not in capsys.readouterr().err
-    monkeypatch.setattr("privcurve.releases.request.HOLDOUT_FROM", ROWS)
+    monkeypatch.setattr("privcurve.releases.request.HOLDOUT_FROM", N_ROWS)
     main(["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"])
     assert "--holdout 0.2 measures it" in capsys.readouterr().err
 
 
-# What its counts say -----------------------------------------------------------------------------
+# Counts ------ -----------------------------------------------------------------------------------
 
 
 class Line:
-    """A model of one column, whose score is a multiple of the code less its mean."""
+    """A model of one column, whose score is a multiple of (code − mean code)."""
 
     classes_ = np.array([0, 1])
 
@@ -253,7 +259,7 @@ def ask(model, n, seed, epsilon=2.0, truth=TRUE):
 
 
 def test_margins_cover_the_measures_of_the_population():
-    """Of 200 hold-outs; fewer than 181 within 95 % margins have a chance of 1 in 1,000."""
+    """At least 181 of 200 hold-outs are within 95 % margins; fewer have a probability of 0.001."""
     codes, labels = sample(400_000, 1)
     scores = TRUE.score_codes(codes)
     area = auc(scores, 2 * labels - 1, np.ones(len(labels), dtype=np.int64))
@@ -265,7 +271,7 @@ def test_margins_cover_the_measures_of_the_population():
         measures = [getattr(one, name) for one in judged]
         near = sum(abs(one.value - truth) <= one.margin for one in measures)
         assert near >= 181, name
-        # They are no wider than sampling and noise ask for, by much.
+        # Margins are not much wider than sampling and noise require.
         assert np.std([one.value for one in measures]) > 0.25 * np.mean(
             [m.margin for m in measures]
         )
@@ -277,9 +283,9 @@ def test_margins_cover_the_measures_of_the_population():
 
 def test_better_worse_and_cannot_be_told():
     assert ask(TRUE, 4000, 1).better == YES
-    # It says of all that they are positive.
+    # This model predicts positive for all.
     assert ask(Line(0.5, 2.0), 4000, 1).better == NO
-    # It is right, as nothing can be known.
+    # This model is right, because the label is pure noise.
     flat = Line(0.0, -2.0)
     assert ask(Line(0.05, -2.0), 4000, 1, truth=flat).better == CANNOT_BE_TOLD
     few = ask(TRUE, 40, 1)
@@ -295,7 +301,7 @@ def test_a_constant_has_one_bin_and_is_not_better():
 
 def test_without_probabilities_the_area_decides():
     class Votes(Line):
-        chances = property()  # it has none
+        chances = property()  # a class without probabilities
 
     model = Votes(3.0)
     assert not hasattr(model, "chances")

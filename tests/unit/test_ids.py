@@ -1,4 +1,4 @@
-"""Ids and digests of the shipped studies: the results of all users hang on them."""
+"""Ids and digests of the shipped studies: stored results of all users depend on them."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_study import public_facts
+from small_study import dataset_stub
 
 from privcurve.experiments import study
 from privcurve.experiments.curves import curves_of
@@ -15,8 +15,8 @@ from privcurve.learners import registry
 from privcurve.stored import stored as as_stored
 from privcurve.workflow.reading import study_files
 
-# Made by the first version of the code that had a list, when every learner was of version 1.
-# A raised version may change ids, a longer grid the digests of its method; nothing else may.
+# The lists were made when every learner had version 1. A higher version may change ids, and a
+# longer grid the digests of its method; nothing else may.
 ROOT = Path(__file__).parents[2]
 STUDIES = study_files({}, ROOT)
 FILES = (ROOT / "tests/unit/ids.json", *sorted(ROOT.glob("papers/*/tests/ids.json")))
@@ -39,7 +39,7 @@ def ids(made, method):
         *made.fresh_splits(has_test=False)[:1],
         *made.fresh_splits(has_test=True)[:1],
     ]
-    maker = RunIds(public_facts(made.datasets[0]), "checksum", method, SEED)
+    maker = RunIds(dataset_stub(made.datasets[0]), "checksum", method, SEED)
     return sha256(name for point in method.points for name in maker.names(point, splits))
 
 
@@ -53,8 +53,8 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     made = study.load(STUDIES[name])
     of_methods = {as_stored(method.name): ids(made, method) for method in made.methods.values()}
     assert of_methods == STORED[name]["ids"]
-    # Before it stand the number and the digests of the parts that jobs were cut into at first
-    # (null of curves that came later).
+    # The first two entries are the number of the first division into jobs and its digests (null for
+    # curves that came later).
     stored = {curve: digest for curve, (_, _, digest) in STORED[name]["digests"].items()}
     digests = {
         str(one.name): sha256([one.digest]) for one in curves_of(made, SEED, SECONDS_PER_JOB)

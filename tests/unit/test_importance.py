@@ -1,4 +1,4 @@
-"""The importance of columns: by the released numbers of people with each code."""
+"""The importance of columns, computed from the released numbers of people per code."""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ from privcurve.models import ModelError, text
 
 
 def ranks_of_importance(seed):
-    """Return the rank correlation of importances with permutation over the records."""
+    """Return the rank correlation of the importances with permutation importances."""
     rng = np.random.default_rng(seed)
     n, widths = 10_000, [64, 64, 40, 40, 64, 8, 4, 2, 64, 16]
-    # Most values are in a part of the bounds.
+    # Most values lie in the lower half of the bounds.
     codes = np.stack(
         [np.clip(rng.normal(0.4, 0.1, n) * width, 0, width - 1) for width in widths], axis=1
     ).astype(np.uint8)
@@ -42,7 +42,7 @@ def test_importance_agrees_with_permutation_over_the_records():
         for j, people in enumerate(learner.model_.people):
             assert people.sum() == pytest.approx(len(codes), rel=0.05)
             exact = np.bincount(codes[:, j], minlength=len(people))
-            # Most people are where they are, and few in empty bins.
+            # The released counts are near the exact ones, also in empty bins.
             assert np.abs(people - exact).sum() < 0.4 * len(codes)
             assert people[exact == 0].sum() < 0.06 * len(codes)
 
@@ -64,10 +64,10 @@ def test_without_people_all_codes_weigh_alike():
     assert "over all of its values" in str(explain(fitted))
     people = (np.array([3.0, 1.0, 0.0]),)
     fitted.model_ = replace(fitted.model_, people=people)
-    # Of two people, one has the first value and the other the second with a chance of 2·¾·¼.
+    # Shares ¾ and ¼: two people have different values with probability 2·¾·¼.
     assert explain(fitted).feature_importances.tolist() == pytest.approx([0.375])
     assert "another person's value" in str(explain(fitted))
-    # A value that nobody has is an effect all the same.
+    # A column has an effect even if all people have one value.
     fitted.model_ = replace(fitted.model_, people=(np.array([3.0, 0.0, 0.0]),))
     assert explain(fitted).without_effect == []
     assert explain(fitted).feature_importances.tolist() == [0.0]

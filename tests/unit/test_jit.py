@@ -1,4 +1,4 @@
-"""What is kept of compiled loops: one file a variant, and none that is out of date."""
+"""The cache of compiled loops: one file per variant, and no file of older code."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ def total(values):
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Return a function that imports the caller as a new process would."""
+    """Return a function that imports the caller, as a new process does."""
     monkeypatch.syspath_prepend(str(tmp_path))
     callee, caller = (tmp_path / f"{tmp_path.name}_{name}.py" for name in ("callee", "caller"))
 
@@ -57,7 +57,7 @@ def kept(total):
 
 
 def test_processes_that_compile_at_once_do_not_take_each_others_files(load, monkeypatch):
-    """Each has looked at the folder before the other writes: Numba would number both 1."""
+    """Both read the cache before one of them writes: Numba would number both files 1."""
     values = np.arange(4.0)
     first, second = load(), load()
     for total in first, second:
@@ -81,7 +81,7 @@ def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load):
 
 
 def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
-    """It may name a class that is gone."""
+    """Unpickling it could fail: it may name a class that no longer exists."""
     values = np.arange(4.0)
     total = load()
     assert total(values) == 12.0
@@ -93,7 +93,7 @@ def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
 
 
 def test_where_nothing_can_be_written_it_compiles_and_says_so(load, monkeypatch):
-    """As in a container: neither the package nor the home can be written."""
+    """In a container neither the package nor the home can be written."""
     monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
     with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder") as told:
         total = load()

@@ -1,4 +1,4 @@
-"""Jobs as programs and without Snakemake: their lines, and messages instead of tracebacks."""
+"""Jobs without Snakemake: their command lines, and messages instead of tracebacks."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from made_up_study import lay_out
+from made_up_study import write_made_up_study
 from small_study import ROOT
 from test_jobs import SEED, content, jobs_of
 
@@ -36,7 +36,7 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """What is done without Snakemake, where jobs do nothing: the names of jobs, and `fresh`."""
+    """Record (name of job, arguments) of each step instead of running it."""
     steps = []
 
     def pretend(module, name):
@@ -63,7 +63,7 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(
 
     monkeypatch.setattr(program, "prepare", prepare)
     monkeypatch.setattr(running, "is_current", lambda folder: bool(pretended))
-    running.run_here(lay_out(tmp_path), "tiny", Path("log"), quiet=True)
+    running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
     assert pretended[:3] == [("prepare",), ("ready",), ("work", False)]
 
 
@@ -72,7 +72,7 @@ def test_without_snakemake_too_runs_of_other_code_are_trained_again(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "is_current", lambda folder: True)
-    plan = lay_out(tmp_path)
+    plan = write_made_up_study(tmp_path)
     fresh = replace(plan, configuration={**plan.configuration, "fresh": True})
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
     monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
@@ -96,11 +96,11 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
 
         monkeypatch.setattr(program, "ready", ready)
         with pytest.raises(running.RunError, match=says):
-            running.run_here(lay_out(tmp_path), "tiny", Path("log"), quiet=True)
+            running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
         assert Path("log").read_text().startswith("begun\n")
 
 
-# Lines that a person types
+# Command lines that a person types ------
 
 
 def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_options_of_a_job_are_what_config_yaml_does_not_say(tmp_path, monkeypatc
     words = shlex.split(reading.options({"seed": 2, "seconds_per_job": 5}, tmp_path))
     assert words == ["--config", "seconds_per_job=5", "local_jobs=null", "--home", str(tmp_path)]
     assert reading.overridden(words[1:3]) == {"seed": 2, "seconds_per_job": 5}
-    # The order and the case of what is written make no option.
+    # The default values need no option, whatever their order and type.
     assert (
         reading.options({"seconds_per_job": 30, "seed": 2, "local_jobs": []}, reading.root()) == ""
     )
@@ -166,10 +166,10 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     assert caught.value.code.endswith("then try again. Finished trainings are kept.")
 
 
-def test_a_description_that_was_changed_during_a_run_is_named(own):
+def test_a_description_that_was_changed_during_a_run_is_named(write_dataset):
     with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
         program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
-    own(missing="-")
+    write_dataset(missing="-")
     with pytest.raises(datasets.DatasetError, match=r"from an earlier description of 'mine' than"):
         program._check_coded("mine", 1)

@@ -1,4 +1,4 @@
-"""Jobs: what one kind of them trains, the file that it writes, and when that may be believed."""
+"""Jobs: the runs that they train, the files that they write, and the check of these files."""
 
 import json
 import math
@@ -41,7 +41,7 @@ ALL = {"select": "all", "outputs": ["accuracy"]}
 
 
 def content(learners=LEARNERS, **changes):
-    return small_study.content(learners, **{"epsilons": [1], "folds": 2, **changes})
+    return small_study.study_mapping(learners, **{"epsilons": [1], "folds": 2, **changes})
 
 
 def jobs_of(seconds_per_job=30, seed=SEED, **changes):
@@ -49,7 +49,7 @@ def jobs_of(seconds_per_job=30, seed=SEED, **changes):
     return StudyJobs(made, seed, seconds_per_job)
 
 
-# How a study is cut
+# Division of a study into jobs
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_parts_hold_every_run_once_and_are_short(boost, share, changes):
     (curve,) = uncut.curves.values()
     cut = jobs_of(share * curve.seconds / 2, learners=boost, epsilons=[2, 0.5, 1], **changes)
     (same,) = cut.curves.values()
-    # At an ε the runs of a setting stand in one order, however they are cut.
+    # The order of runs at one ε does not depend on the division.
     assert by_point(same.parts) == by_point([curve])
     fresh = [(e, split) for part in same.parts for e in part.epsilons for split in part.fresh]
     all_fresh = [(e, split) for e in (0.5, 1, 2) for split in curve.fresh_splits]
@@ -101,7 +101,7 @@ PRINTED = ROOT / "docs/research/jobs.md"
 
 @pytest.fixture(scope="module")
 def shipped():
-    """All studies that come with the project."""
+    """Return all studies of the project."""
     return [study.load(path) for path in study_files({}, ROOT).values()]
 
 
@@ -110,7 +110,7 @@ def shipped():
 def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
     shipped, seconds_per_job, column
 ):
-    """And docs/research/jobs.md has their numbers (`benchmarks/job_counts.py`)."""
+    """docs/research/jobs.md has the numbers of jobs that `benchmarks/job_counts.py` prints."""
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PRINTED.read_text(), re.M)
     has_diffprivlib = not extras.explain_missing("diffprivlib", "peers")
     printed = {name: [int(text) for text in cells.split(" | ")] for name, cells in rows}
@@ -120,11 +120,11 @@ def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
         for job in cut.jobs.values():
             assert job.seconds <= 2 * seconds_per_job or n_runs(job) == 1, job.title
             assert {curve.dataset.name for curve in job.curves} == {job.dataset}
-        # Each has a file of its own, and each part one job.
+        # Jobs have different files, and each part of a curve is in one job.
         assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
         parts = [part for curve in cut.curves.values() for part in curve.parts]
         assert sum(len(job.curves) for job in cut.jobs.values()) == len(parts)
-        # What is printed is of the environment of `make test`, which has one of the two peers.
+        # The page has the numbers of an environment like `make test`'s, with one of the two peers.
         has_interpret = any(method.learner == "dp_ebm" for method in made.methods.values())
         if made.datasets and has_diffprivlib and not has_interpret:
             numbers = printed[made.name]
@@ -156,7 +156,7 @@ def test_jobs_are_named_after_what_they_train(boost):
     assert re.fullmatch(r"boost~certified~eps=0\.5~1-of-\d", first)
     assert last.startswith("boost~certified~eps=2~best")
     assert "on toy-line, ε = 0.5, 1-of-" in next(iter(cut.jobs.values())).title
-    # What has no ε is not named after any, and what is too long is cut.
+    # A name has no ε if the method has none, and long names are cut.
     name = "x" * 200
     long = jobs_of(1e-9, learners={name: {"learner": "majority_class"}})
     assert words(long)[0].startswith("x" * 150 + "~1-of-")
@@ -211,7 +211,7 @@ def test_the_name_of_a_job_is_of_all_that_it_is_asked_for(monkeypatch):
     assert not names & set(jobs_of().jobs)
 
 
-# What a job does
+# Runs of a job
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     progress = summary.progress(in_one_job)
     assert (progress.done, progress.jobs_left) == (progress.runs, 0) == (n_trained, 0)
     assert n_reused == n_failed == 0
-    # The store has them all: jobs of another size take them from there.
+    # Other jobs take the runs from the store.
     cut = run(jobs_of(1e-9, **changes))
     assert len(cut.jobs) > len(in_one_job.jobs)
     assert said(capsys) == [0, n_trained, 0]
@@ -255,7 +255,7 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     for name in in_one_job.curves if "select" not in changes else ():
         selected = in_one_job.read_selected(in_one_job.curves[name])
         assert cut.read_selected(cut.curves[name]) == selected
-    # So does a folder of which the store alone is left.
+    # The store alone is enough.
     for job in in_one_job.jobs.values():
         job.file.unlink()
     assert read(run(jobs_of(**changes))).equals(read(cut))
@@ -296,11 +296,11 @@ def test_a_share_of_the_training_part_is_trained_on():
     shares = run(jobs_of(learners=learners, train_shares=[0.1, 1]))
     frame = read(shares)
     assert set(frame["n_train"][frame["method"].str.endswith("=0.1")]) == {100}
-    # The runs of the whole training part are those of a study without the word.
+    # Runs on the full training part are equal to runs of a study without `train_shares`.
     assert read(run(jobs_of(learners=learners)))["id"].isin(frame["id"]).all()
 
 
-# What a file says
+# Files of a job
 
 
 def change_data():
@@ -318,8 +318,8 @@ def test_runs_of_other_data_are_no_results():
         read(study_jobs)
     with pytest.raises(IncompleteError, match="was made from other data"):
         study_jobs.read_selected(next(iter(study_jobs.curves.values())))
-    # Data of another description are coded anew, and then the job has others. What raises here,
-    # Snakemake passes over.
+    # Encoding with another description changes the job. A damaged file does not: Snakemake ignores
+    # errors here.
     coded = CODED / "toy-line/domain.json"
     coded.write_text(json.dumps({**json.loads(coded.read_text()), "origin": {"description": "x"}}))
     assert job.is_done
@@ -368,7 +368,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     written = job.file.stat().st_mtime
     assert failures.ended_since(job, written)
     assert not failures.ended_since(job, written + 1)
-    # Where no setting is complete, nothing is trained afresh.
+    # If no setting is complete, no final model is trained.
     assert len(read(study_jobs)) == 2 * 2
     progress = summary.progress(study_jobs)
     assert (progress.failed, progress.done) == (8, n_trained)
@@ -379,7 +379,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("coded")
 def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
-    """A job that outlives Snakemake may write it after the grid was trained again."""
+    """A job that outlives Snakemake may write its selection after the grid was trained again."""
     original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
@@ -416,7 +416,7 @@ def test_files_of_earlier_versions_name_the_method_in_another_column(tmp_path):
     pq.write_table(old, tmp_path / "old.parquet")
     frame = results.read_rows(tmp_path / "old.parquet", 0, ["method", "accuracy"])
     assert frame.to_dict("records") == [{"method": "boost~proved", "accuracy": 0.5}]
-    # The name of a method that looks like a number stays text.
+    # A method name that looks like a number stays text.
     (tmp_path / "old.csv").write_text("dataset,arm,accuracy\nd,1,0.5\nd,gam~certified,0.5\n")
     assert read_table(tmp_path / "old.csv")["method"].tolist() == ["1", "gam~proved"]
 
@@ -450,7 +450,7 @@ def test_other_runs_than_there_must_be_are_refused(settings, says):
 @pytest.mark.parametrize("page", [pytest.param(64, marks=pytest.mark.slow), 512, 4096])
 @pytest.mark.parametrize("fill", [b"\0", b"\xff"])
 def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
-    """Of accuracies that do not compress, too: they stand in the file as they are."""
+    """Random accuracies do not compress, so the file contains their bytes."""
     rng = random.Random(0)
     path = tmp_path / "cells.parquet"
     rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
@@ -460,7 +460,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     for start in range(0, len(bytes_), page // 2):
         hole = len(bytes_[start : start + page])
         path.write_bytes(bytes_[:start] + fill * hole + bytes_[start + hole :])
-        # Without its digest a file is of nothing that may be asked for.
+        # A damaged file has its digest, or no facts.
         assert results.read_facts(path) in ([{"digest": "d", "rows": 900}], [], None)
         try:
             assert results.read_rows(path, 0, results.SCHEMA.names).equals(undamaged)
@@ -469,11 +469,11 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     assert set(messages) == {
         f"{path} is damaged; delete it and run the same command again. Finished trainings are kept."
     }
-    # Where nobody looks, there is little.
+    # Few bytes of the file are never read.
     assert len(messages) > 0.9 * len(range(0, len(bytes_), page // 2))
 
 
-# What the manifest makes of them
+# Entries of the manifest
 
 HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
 
@@ -507,7 +507,7 @@ def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
 
 
 def test_the_plan_and_its_outputs_load_no_pandas():
-    # Snakemake imports them whenever it builds the DAG.
+    # Snakemake imports these modules whenever it builds the DAG.
     code = (
         "import json, sys, privcurve.workflow.plan, privcurve.outputs.registry; "
         "print(json.dumps(sorted(sys.modules)))"

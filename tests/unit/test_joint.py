@@ -1,4 +1,4 @@
-"""Joint Newton steps and gradient descent on one-hot codes, against plain formulas."""
+"""Joint Newton steps and gradient descent on one-hot codes, compared with plain formulas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def records():
 
 
 def rows_of(X, groups):
-    """Return one-hot rows of merged codes, and a one for each row."""
+    """Return one-hot rows of merged codes, with a column of ones."""
     parts = [np.eye(max(group) + 1)[np.array(group)[X[:, j]]] for j, group in enumerate(groups)]
     return np.hstack([*parts, np.ones((len(X), 1))])
 
@@ -60,7 +60,7 @@ def test_descent_goes_along_the_mean_slope(records):
     for _ in range(5):
         plain += 1.5 / len(y) * slopes(U, y, plain)
     fitted = DPGradientDescentClassifier(**EXACT, n_steps=5, learning_rate=1.5).fit(X, y)
-    # Residuals are whole multiples of 2^-22.
+    # Residuals are multiples of 2^-22.
     np.testing.assert_allclose(fitted.coef_[:3], plain[:3], rtol=1e-5)
     np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]], rtol=1e-5)
     np.testing.assert_allclose(fitted.intercept_, plain[-1], rtol=1e-5)
@@ -96,7 +96,7 @@ def test_bad_requests_name_the_way_out(records):
 
 
 def test_coefficients_beyond_the_255th_match_their_own_columns():
-    """NumPy 1 adds a number to codes of a byte within a byte."""
+    """NumPy 1 adds integers to codes of one byte in one byte."""
     X = np.random.default_rng(0).integers(0, 10, (400, 30)).astype(np.uint8)
     y = np.where(X[:, 25] > 5, 1, -1)
     learner = estimator_class("dp_newton")(epsilon=np.inf, n_bins=[10] * 30, classes=(-1, 1))

@@ -1,4 +1,4 @@
-"""LazyBB's kernels: joint codes, projected weights, and the rules that are picked."""
+"""LazyBB's kernels: joint codes, projected weights, and the picked rules."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ from privcurve.kernels.projection import fixed_point_bits, project
 
 
 def check(codes, n_bins):
-    """Cells tell every code, and weights summed by cell and then by bin are right."""
+    """Cells keep every code, and sums by cell and then by bin equal sums by bin."""
     packed = pack(codes, n_bins)
     starts = np.concatenate([[0], np.cumsum(n_bins)])
     assert np.array_equal(packed.columns, codes.T)
@@ -47,7 +47,8 @@ def test_columns_that_say_the_same_share_a_group():
     codes = np.stack([column, 9 - column, rng.integers(0, 10, size=5000)], axis=1)
     packed = check(codes.astype(np.uint8), np.array([10, 10, 10]))
     assert packed.groups[0] == packed.groups[1]
-    # Few rows a cell on average: joining all three costs 100 cells, and saves 5000 additions.
+    # Few rows per cell on average: joining all three columns costs 100 cells and saves 5000
+    # additions.
     assert packed.cells.shape[1] == 1
 
 
@@ -76,7 +77,7 @@ def test_cells_are_narrow_when_they_can_be(size, dtype):
 
 
 def measure(margins, density, learning_rate, n_votes):
-    """Weights of single records, and κn times the largest normalised one."""
+    """Return the weights of single records, and κn times the largest normalised weight."""
     correct = (np.asarray(margins) + n_votes) // 2
     histogram = np.bincount(correct, minlength=n_votes + 1).astype(np.int64)
     unit = 1 << fixed_point_bits(len(margins))
@@ -104,7 +105,7 @@ def test_equals_the_projection_of_single_records(correct, density, learning_rate
 
 def test_weights_above_one_are_capped_before_the_density_is_tested():
     # docs/proofs.md, 'LazyBB: weights': without the cap, or with the test on the uncapped sum,
-    # record 1 gets 6 times what it may have.
+    # record 1 would get 6 times its maximum.
     projected, largest = measure([-9, 9, 9, 9, 9, 9], 1.0, 1.0, 9)
     assert largest <= 1 + 1e-9
     assert projected == pytest.approx(np.ones(6))
@@ -118,7 +119,7 @@ def test_extreme_margins_neither_overflow_nor_vanish(margin):
     projected, largest = measure([margin] * 5, 0.4, 1.0, 3000)
     assert largest <= 1 + 1e-9
     assert projected == pytest.approx(np.full(5, 0.4) if margin > 0 else np.ones(5))
-    # Nine records far ahead of one: that one is capped, the others share what is left.
+    # One record is nine rounds ahead: its weight is capped, the others share the rest.
     projected, largest = measure([-3000] + [3000] * 9, 0.4, 1.0, 3000)
     assert projected == pytest.approx([1] + [3 / 9] * 9)
     assert largest == pytest.approx(1)
@@ -158,13 +159,13 @@ def test_neighbours_stay_close_by_brute_force(density, learning_rate):
             distance = (p[0] + q[0] + np.abs(p[1:] - q[1:]).sum()) / 2
             worst = max(worst, distance)
     assert worst <= (1 + 1e-9) / max(density * n, 1)
-    # The brute force comes near the bound, so it is a test of it.
+    # The brute force comes near the bound, so the test is strict.
     assert worst >= 0.5 / max(density * n, 1)
 
 
 @pytest.mark.parametrize("density", [0.25, 0.5, 0.8])
 def test_unnormalised_weights_change_by_at_most_one_either_way(density):
-    """Both parts of μ' − μ are at most 1 (docs/proofs.md, 'LazyBB: first rounds')."""
+    """Both parts of μ' − μ, above 0 and below, are at most 1 ('LazyBB: first rounds')."""
     levels = range(-4, 5, 2)
     worst = 0.0
     for others in itertools.combinations_with_replacement(levels, 4):
@@ -179,7 +180,7 @@ def test_unnormalised_weights_change_by_at_most_one_either_way(density):
 
 @st.composite
 def problems(draw):
-    """Rows with counts, and the rest of what a fit takes: (rows, (κ, λ), normalise, begin, rng)."""
+    """Return rows with counts, and the other arguments: (rows, (κ, λ), normalise, begin, rng)."""
     n_bins = np.array(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     n_rows = draw(st.integers(1, 12))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -193,7 +194,7 @@ def problems(draw):
 
 
 def picked(rows, weighing, rates, normalise, noise=None, begin=None):
-    """The literals that the kernel picks; no record has too much of the weight."""
+    """Return the literals that the kernel picks; check the largest weight."""
     codes, n_bins, signs, counts = rows
     noise = None if noise is None else noise.copy()
     packed = pack(codes, n_bins)
@@ -203,7 +204,7 @@ def picked(rows, weighing, rates, normalise, noise=None, begin=None):
 
 
 def plain(rows, begin=None):
-    """What the reference takes: records one by one; and where their margins begin."""
+    """Return the arguments of the reference: single records, and their first margins."""
     codes, n_bins, signs, counts = rows
     first = None if begin is None else np.repeat(begin, counts).tolist()
     return (np.repeat(codes, counts, axis=0), np.repeat(signs, counts).tolist(), n_bins), first
@@ -246,7 +247,7 @@ def test_round_scores_equal_the_reference(problem, n_rounds):
 
 
 def test_ties_go_to_the_first_literal():
-    # Both columns are the label itself; so are literals 2 (x₀ = 1), 1 (x₀ ≠ 0), 5 and 6.
+    # Both columns equal the label, and so do the literals 2 (x₀ = 1), 1 (x₀ ≠ 0), 5 and 6.
     codes = np.array([[0, 0], [1, 1]], dtype=np.uint8)
     rows = codes, np.array([2, 2]), np.array([-1, 1]), np.array([1, 1])
     assert picked(rows, (0.5, 0.5), np.array([np.inf]), True).tolist() == [1]

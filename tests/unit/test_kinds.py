@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve.experiments import kinds
 from privcurve.experiments.study import load
@@ -27,11 +27,11 @@ GRID = {"n_rounds": [1, 9]}
     ],
 )
 def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
-    for method in study_of({"a": spec}).methods.values():
+    for method in study_with({"a": spec}).methods.values():
         assert kinds.kind(method) == expected
         assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.NOT_COVERED:
-            # Where every setting is a result, none is taken for the best.
+            # If every setting is a result, no selection is left unpaid.
             assert kinds.kind(method, selected=False) == kinds.RULE
 
 
@@ -39,7 +39,7 @@ SHIPPED = study_files({}, Path(__file__).parents[2])
 
 
 def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
-    """The picture of the README has some of each, and says which are which."""
+    """The README's figure has curves of each kind, and names the kinds."""
     shown = load(SHIPPED["three_kinds"])
     seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
     seen += ["mushroom", "magic-bounds"]

@@ -26,7 +26,7 @@ def test_one_round_of_lazybb_is_the_1_rule(data):
         OneRuleClassifier(n_bins=N_BINS, random_state=RNG(7)),
     ]
     boosted, rule = (fit.fit(X, y) for fit in fits)
-    # Proved: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.
+    # Proved calibration: round 1 has ζ₁ = 1/n at any density, so even the noise is equal.
     assert np.array_equal(boosted.chosen_, rule.chosen_)
     assert boosted.privacy_.ledger[0].noise_rate == rule.privacy_.ledger[0].noise_rate
 
@@ -86,7 +86,7 @@ def test_ties_are_broken_by_the_vote_without_its_last_round(data, weak):
         assert all((stage != 0).all() for stage in stages)
         assert np.array_equal(stages[-1], expected)
     assert by["auto"].ties_ == "last_round"
-    # The model, what it costs and odd rounds are as they were.
+    # The option does not change the model, its privacy, or votes of an odd number of rounds.
     assert by["auto"].privacy_ == by["negative"].privacy_
     assert str(by["auto"].model_) == str(by["negative"].model_)
     odd = [LazyBBClassifier(ties=t, n_rounds=3, n_bins=N_BINS, random_state=RNG(0)) for t in by]
@@ -104,7 +104,7 @@ def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
     assert set(model.predict(X[tied])) == {-1}
     booster = LazyBBClassifier(ties="last_round", random_state=RNG(1), **shared).fit(X, y)
     assert (booster.decision_function(X) != 0).all()
-    # It is settled at the fit.
+    # Parameters set after a fit do not change the model.
     booster.set_params(ties="negative")
     assert (booster.decision_function(X) != 0).all()
 
@@ -113,18 +113,18 @@ def test_too_heavy_a_record_is_an_error(data, monkeypatch):
     X, y = data
     with pytest.raises(ArithmeticError, match=r"internal error in it: a record had 1\.01 times"):
         sensitivity.check_largest_weight(1.01, "it")
-    # No weight is light enough.
+    # A negative tolerance rejects every weight.
     monkeypatch.setattr(sensitivity, "DENSITY_TOLERANCE", -1.0)
     with pytest.raises(ArithmeticError, match="internal error in boost: a record had"):
         LazyBBClassifier(n_bins=N_BINS, epsilon=np.inf).fit(X, y)
-    # A private fit does not tell the weight, which is of its records.
+    # The message of a private fit omits the weight, which depends on the records.
     with pytest.raises(SealedError, match="boost ends with ArithmeticError") as refused:
         LazyBBClassifier(n_bins=N_BINS).fit(X, y)
     assert "a record had" not in str(refused.value)
 
 
 def test_column_of_one_code_is_a_constant():
-    # The literals of a column with one code are the constants; nothing divides by zero.
+    # The literals of a column with one code are constant; nothing divides by zero.
     X, y = np.zeros((20, 1), dtype=int), np.array([1] * 15 + [0] * 5)
     model = LazyBBClassifier(epsilon=np.inf, n_bins=1, n_rounds=4, density=1.0).fit(X, y)
     assert model.predict(X).tolist() == [1] * 20

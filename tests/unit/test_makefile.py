@@ -1,4 +1,4 @@
-"""What `make quickstart` says when Snakemake fails."""
+"""The message of `make quickstart` when Snakemake fails."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The Makefile in a folder whose environment is ready, and whose runs fail."""
+    """Return the Makefile in a folder with an installed environment whose runs fail."""
     for name in ("pyproject.toml", "Makefile"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "locks", tmp_path / "locks")

@@ -1,4 +1,4 @@
-"""More than two classes, from a dataset's file to its scores."""
+"""More than two classes, from the description of a dataset to scores."""
 
 import dataclasses
 import json
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from own_dataset import refused
-from small_study import study_of
+from own_dataset import assert_load_fails
+from small_study import study_with
 
 from privcurve import datasets
 from privcurve.datasets import Domain
@@ -28,10 +28,10 @@ AGE = {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human li
 
 
 @pytest.fixture
-def ill(own: Any) -> Any:
+def ill(write_dataset: Any) -> Any:
     def write(lines: list[str] = LINES, **changes: Any) -> None:
         description = {"n_rows": len(LINES) - 1, "columns": [AGE, TOWN], "label": LABEL}
-        own(lines, **{**description, **changes})
+        write_dataset(lines, **{**description, **changes})
 
     write()
     return write
@@ -64,7 +64,7 @@ def test_values_of_one_title_are_one_class(ill: Any) -> None:
     before = datasets.describe("mine").digest
     ill(label={**LABEL, "classes": titles})
     mine = datasets.load("mine")
-    # The file of this test has its keys in the alphabet's order.
+    # yaml.safe_dump has sorted the keys.
     assert mine.domain.label.names == ("dead", "ill", "well")
     assert mine.y[:5].tolist() == [2, 2, 1, 1, 1]
     assert datasets.describe("mine").digest != before
@@ -115,23 +115,23 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 def test_labels_that_are_refused(ill: Any, case: str) -> None:
     change, says = FAULTS[case]
     ill(label={**LABEL, **change})
-    assert says in refused()
+    assert says in assert_load_fails()
 
 
 def test_a_class_that_is_not_described(ill: Any) -> None:
     ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
-    assert refused() == (
+    assert assert_load_fails() == (
         "dataset 'mine': line 4 of data/mine.csv: the label 'sick' is 'servere', which is none of "
         "its classes (no, mild, severe); did you mean 'severe'? Correct the file, or add the "
         f"value to label in {Path.cwd() / 'resources/datasets/mine.yaml'}."
     )
     ill([*LINES[:3], "7,Oslo,9.", *LINES[4:]])
-    assert "none of its classes (no, mild, severe). Correct the file" in refused()
+    assert "none of its classes (no, mild, severe). Correct the file" in assert_load_fails()
 
 
 def test_a_single_class(ill: Any) -> None:
     ill([LINES[0], *(f"{k},Oslo,mild." for k in range(50))])
-    assert "all 50 records have the same label. Check label (classes) in" in refused()
+    assert "all 50 records have the same label. Check label (classes) in" in assert_load_fails()
 
 
 @pytest.mark.usefixtures("ill")
@@ -151,7 +151,7 @@ def test_each_split_has_a_share_of_each_class() -> None:
 def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
     learners = {f"my {name}": {"learner": name} for name in names}
     words = {"datasets": ["mine"], "epsilons": [1], "folds": 5, "learners": learners, **changes}
-    return study_of(name="s", **words)
+    return study_with(name="s", **words)
 
 
 def notes(one: study.Study) -> list[str]:
@@ -201,7 +201,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     ]
     first, second = (Trainer(mine, method, 1, tmp_path, scores=one.scores) for one in curves)
     (row,) = first.run([(method.points[0], split)])
-    # As earlier versions wrote it.
+    # A result without AUC, as earlier versions wrote it.
     (file,) = tmp_path.rglob("*.jsonl")
     file.unlink()
     old = {"accuracy": 0.123, "auc": None, "status": "ok"}
@@ -211,7 +211,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     assert reused["accuracy"] == 0.123
     (again,) = second.run([(method.points[0], split)])
     assert (again["auc"], again["accuracy"]) == (0.5, row["accuracy"])
-    # Nor is a file of all runs of a part, made without it, read.
+    # The job file of all runs has another digest, too.
     first_digests, second_digests = (list(one.digests.values()) for one in curves)
     assert first_digests[0] != second_digests[0]
 

@@ -1,4 +1,4 @@
-"""Mixed bins that are merged before a fit, where few are best."""
+"""Mixed bins are merged before a fit of learners that need few bins."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def fitted(name, table, spacing=MIXED, **parameters):
     return made.fit(table.assign(town="Oslo"), table.high)
 
 
-# Mixed bins, and learners that are best with few of them ----------------------------------------
+# Merging of mixed bins ------ -------------------------------------------------------------------
 
 
 def test_neighbours_are_merged_and_others_stay() -> None:
@@ -60,13 +60,13 @@ def test_each_learner_sees_as_many_mixed_bins_as_it_is_best_with(
     tmp_path, table, name, parameters, bins
 ) -> None:
     model = fitted(name, table, **parameters)
-    # With a bin for missing values, of categories as many as there are.
+    # One more bin for missing values; categories are not merged.
     assert model.n_bins_.tolist() == [bins + 1, bins + 1, 3]
     privcurve.save(tmp_path / "model.json", model)
     loaded = privcurve.load(tmp_path / "model.json")
     rows = table.assign(town="Oslo")
     np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
-    # Merged bins are read as they are written: their edges are edges of the fine ones.
+    # A loaded domain has the merged bins, whose edges are edges of the fine bins.
     for before, after in zip(schema().domain.columns, loaded.domain.columns, strict=True):
         if before.kind == "numeric":
             assert set(after.edges) <= set(before.edges)

@@ -46,7 +46,7 @@ def test_scores_equal_those_of_repeated_rows(drawn):
 
 
 def of_classes(n_classes, n=60):
-    """Labels, chances with ties, and counts of some rows."""
+    """Return labels, probabilities with ties, and counts of some rows."""
     rng = np.random.default_rng(n_classes)
     chances = rng.multinomial(5, np.full(n_classes, 1 / n_classes), n) / 5
     return rng.integers(n_classes, size=n), chances, rng.integers(1, 4, n)
@@ -54,7 +54,7 @@ def of_classes(n_classes, n=60):
 
 @pytest.mark.parametrize("n_classes", [3, 7])
 def test_scores_of_classes_are_scikit_learns(n_classes):
-    """The AUC is the mean of those of one class against the rest."""
+    """The AUC is the mean over classes of the AUC of one class against the others."""
     labels, chances, counts = of_classes(n_classes)
     largest = chances.argmax(axis=1)
     assert measures.auc(chances, labels, counts) == pytest.approx(
@@ -85,7 +85,7 @@ def test_log_loss_counts_rows(chances, labels):
 
 
 class Learner:
-    """What is scored of a learner."""
+    """A fitted learner, as far as scoring needs it."""
 
     n_features_used_ = 1
 
@@ -102,7 +102,7 @@ PART = Records(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]), np.arr
 
 
 class LearnerOfThree(Learner):
-    """Scores of a record have a level of their own, which says nothing of its class."""
+    """Scores of each record are shifted by a constant, which says nothing about its class."""
 
     def score_codes(self, X):
         return np.log(self.predict_proba(X)) + 10 * np.arange(len(X))[:, None]
@@ -152,7 +152,7 @@ def test_a_statement_that_claims_more_epsilon_than_was_asked_is_a_failure():
     assert status((1.0, 0.0)) == "ok"
     assert status((2.0, 0.0)) == "ok"
     assert status((0.5, 0.0)) == "failed"
-    # No noise where some was asked for.
+    # No noise, although ε is finite.
     assert status((0.5, 0.0), epsilon=math.inf) == "failed"
     assert status((math.inf, 0.0), epsilon=math.inf) == "ok"
 

@@ -1,4 +1,4 @@
-"""Words for a missing value in one column: in YAML, in `Schema`, in a model and where it goes."""
+"""Markers of missing values in one column: in YAML, in `Schema`, in a model."""
 
 import json
 from pathlib import Path
@@ -40,38 +40,38 @@ CODES = [
 ]
 
 
-def describe(own, columns=COLUMNS, missing=("", "NA"), lines=LINES, **changes):
+def describe(write_dataset, columns=COLUMNS, missing=("", "NA"), lines=LINES, **changes):
     columns = [dict(column) for column in columns]
-    own(lines, n_rows=len(lines) - 1, columns=columns, missing=list(missing), **changes)
+    write_dataset(lines, n_rows=len(lines) - 1, columns=columns, missing=list(missing), **changes)
     return datasets.describe("mine")
 
 
-def test_a_word_of_one_column_is_a_value_of_the_others(own):
-    domain = describe(own).domain
+def test_a_word_of_one_column_is_a_value_of_the_others(write_dataset):
+    domain = describe(write_dataset).domain
     assert datasets.load("mine").X.tolist() == CODES
     assert domain.missing == ("", "NA")
     assert domain.columns[1].missing == ("99", "-1")
     assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
-    # No code depends on how a missing value is written.
+    # Codes do not depend on how a missing value is written.
     assert "99" not in domain.to_json()
 
 
-def test_data_are_coded_anew_when_a_word_is_added(own):
-    digest = describe(own).digest
+def test_data_are_coded_anew_when_a_word_is_added(write_dataset):
+    digest = describe(write_dataset).digest
     moved = [{**AGE, "missing": [99]}, {**VISITS, "missing": "bin"}, *COLUMNS[2:]]
-    assert describe(own, moved).digest != digest
+    assert describe(write_dataset, moved).digest != digest
     datasets.prepare("mine", "coded")
     assert datasets.read_coded("coded").domain == datasets.describe("mine").domain
     assert datasets.is_current("coded")
-    describe(own)
+    describe(write_dataset)
     assert not datasets.is_current("coded")
 
 
 @pytest.mark.parametrize("missing", ["", "bin", ["bin"], "x", 7, 7.5, ["", "bin", 7]])
-def test_each_way_to_write_it(own, missing):
+def test_each_way_to_write_it(write_dataset, missing):
     column = {**VISITS, "name": "x", "missing": missing}
     lines = ["x,sick", "1,yes", f"{[missing, missing][0] if missing == 'x' else ''},no"]
-    describe(own, [column], lines=lines)
+    describe(write_dataset, [column], lines=lines)
     words = missing if isinstance(missing, list) else [] if missing == "bin" else [missing]
     assert datasets.describe("mine").domain.columns[0].missing == tuple(map(str, words))
     assert datasets.load("mine").X[:, 0].tolist() == [0, 5]
@@ -89,13 +89,13 @@ def test_each_way_to_write_it(own, missing):
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )
-def test_what_contradicts_itself_is_refused(own, column, message):
+def test_what_contradicts_itself_is_refused(write_dataset, column, message):
     with pytest.raises(DatasetError, match=message):
-        describe(own, [column])
+        describe(write_dataset, [column])
 
 
-def test_a_word_for_the_whole_table_within_bounds_is_questioned(own):
-    describe(own, missing=("", "NA", 99, "1900-01-01", -1))
+def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
+    describe(write_dataset, missing=("", "NA", 99, "1900-01-01", -1))
     report = check("mine")
     assert report.is_ready
     ages, births = (remark.message for remark in report.remarks)
@@ -103,11 +103,11 @@ def test_a_word_for_the_whole_table_within_bounds_is_questioned(own):
     assert births.startswith('missing: "1900-01-01" lies within the bounds of born, and counts')
     line = Path("resources/datasets/mine.yaml").read_text().split("\n").index("missing:") + 1
     assert {remark.line for remark in report.remarks} == {line}
-    # Who says it of the column means it.
+    # A marker in the column itself is intended, so there is no remark.
     mine = [{**AGE, "missing": [99]}, VISITS, {**BORN, "missing": "1900-01-01"}, *COLUMNS[3:]]
-    describe(own, mine, missing=("", "NA", 99, "1900-01-01", -1))
+    describe(write_dataset, mine, missing=("", "NA", 99, "1900-01-01", -1))
     assert check("mine").remarks == []
-    describe(own)
+    describe(write_dataset)
     assert check("mine").remarks == []
 
 
@@ -140,7 +140,7 @@ def test_a_schema_takes_words_by_column_and_gives_each_column_its_gap():
         assert schema.encode(frame).tolist() == expected
     again = Schema._from_content({**schema._facts})
     assert again.domain == schema.domain
-    # Words that pandas writes are values of a column that lists them.
+    # A category may be a text that pandas writes for missing values.
     named = Schema({"town": ["None", "x"]}, label=[0, 1], missing="bin", unknown="other")
     assert named.encode({"town": ["None", "nan", None, "y"]}).tolist() == [[0], [3], [3], [2]]
 
@@ -161,7 +161,7 @@ def test_without_bins_for_them_missing_values_stay_what_they_were():
         schema.encode({"age": [None], "town": ["a"]})
     with pytest.raises(DatasetError, match=r"row 1 of the frame: 'town' is missing, which is not"):
         schema.encode({"age": [1, 1], "town": ["a", "nan"]})
-    # A text for no value is what no value is.
+    # The text "nan" is treated like None.
     columns = {"town": ["a"], "note": {"groups": ["x"]}}
     schema = Schema(columns, label=[0, 1], unknown="other")
     frame = {"town": [None, "nan", "b"], "note": [None, "None", "b"]}
@@ -183,8 +183,8 @@ def test_a_blank_of_a_draft_keeps_the_words_that_were_drafted():
 # In a model ---------------------------------------------------------------------------------
 
 
-def test_a_model_knows_the_words_of_its_columns(own, tmp_path):
-    domain = describe(own).domain
+def test_a_model_knows_the_words_of_its_columns(write_dataset, tmp_path):
+    domain = describe(write_dataset).domain
     X = np.array(CODES * 20, dtype=np.uint8)
     learner = PrivGAMClassifier(epsilon=5, n_bins=domain.n_bins, classes=domain.label.names)
     models.save("model.json", learner.set_params(random_state=0).fit(X, ["no", "yes"] * 50), domain)
@@ -192,6 +192,6 @@ def test_a_model_knows_the_words_of_its_columns(own, tmp_path):
     assert model.domain == domain
     frame = pd.read_csv("data/mine.csv", dtype=str, keep_default_na=False)
     assert model.predict_frame(frame).tolist() == model.predict_names(X[:5]).tolist()
-    # A model of before has no such words.
+    # A model of an earlier version has no markers.
     other = Domain((Column("age", "numeric", (0.0, 9.0), 3),), Label("sick", "no", "yes"))
     assert "missing" not in other.to_dict()["columns"][0]

@@ -1,4 +1,4 @@
-"""A model's file: what is in it, what is refused, and that nothing of it is run."""
+"""The model file: its content, refusals, and that loading runs no code from it."""
 
 import json
 from copy import deepcopy
@@ -56,7 +56,7 @@ def content(tmp_path_factory):
 
 
 def load(tmp_path, content, seal=True):
-    """Load what may have been changed, with a seal that fits."""
+    """Load a changed model file, with the checksum of the changed content."""
     path = tmp_path / "model.json"
     sealed = {**content, "sha256": text.seal_of(content)} if seal else content
     path.write_text(json.dumps(sealed))
@@ -65,7 +65,7 @@ def load(tmp_path, content, seal=True):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_privgam_of_an_earlier_version_is_refused_and_not_read_wrongly(tmp_path, n_classes):
-    """Its scores had another link; what else its file holds makes no difference."""
+    """Its scores had another link function, whatever else the file holds."""
     path = tmp_path / "model.json"
     X, _ = coded()
     model = PrivGAMClassifier(epsilon=9, n_bins=N_BINS, random_state=0, classes=range(n_classes))
@@ -113,10 +113,10 @@ def test_a_file_is_laid_out_for_people_and_sealed(tmp_path, content):
     written = (tmp_path / "a.json").read_text()
     assert written.startswith('{\n "format": "privcurve model",\n')
     assert '\n   {"bins": 10, "bounds": [0.0, 100.0]' in written
-    # The seal is of the content, not of how it is laid out.
+    # The checksum covers the content, not the layout.
     (tmp_path / "b.json").write_text(json.dumps(content, indent=4, sort_keys=True))
     assert models.load(tmp_path / "b.json").learner == "lazybb"
-    # A statement may be another one than the learner's.
+    # The statement may differ from the learner's.
     none = type(model.privacy_).not_private("lazybb")
     models.save(tmp_path / "a.json", model, DOMAIN, statement=none)
     assert json.loads((tmp_path / "a.json").read_text())["epsilon"] == "inf"
@@ -185,7 +185,7 @@ def test_classes_of_a_schema_have_the_type_of_the_labels_and_are_its_own(tmp_pat
 
 
 class Heir(LazyBBClassifier):
-    """Predicts in a way of its own, perhaps."""
+    """A subclass that may override predictions."""
 
 
 def refused_to_save():
@@ -271,7 +271,7 @@ CHANGES = [
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
     (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', must contain year"),
-    # One edge more than it has bins.
+    # One edge too many for the bins.
     (put("domain", "columns", 0, "merged", [*range(0, 96, 8)]), "merged bins of the column 'age'"),
     (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
     (
@@ -320,7 +320,7 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
     written = (tmp_path / "model.json").read_bytes()
     rng = np.random.default_rng(0)
     for place in rng.integers(len(written), size=60):
-        # Another letter or digit: what is laid out in another way is the same model.
+        # A changed byte changes the content, unless it only changes the layout.
         other = bytes([written[place] ^ 1])
         (tmp_path / "model.json").write_bytes(written[:place] + other + written[place + 1 :])
         try:
@@ -418,7 +418,7 @@ def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
 
 @pytest.mark.slow
 def test_lists_in_lists_are_refused_at_any_depth(tmp_path):
-    # There is one depth that can be read, but not sealed.
+    # There is a depth at which JSON can be read but not written.
     path = tmp_path / "model.json"
     for depth in range(700, 1010):
         path.write_text(f'{{"sha256": "", "a": {"[" * depth}{"]" * depth}}}')

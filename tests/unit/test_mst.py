@@ -1,4 +1,4 @@
-"""MST: the tree, its tables and the records drawn from them, against plain formulas."""
+"""MST: the tree, its tables and the records drawn from them, compared with plain formulas."""
 
 import itertools
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def test_without_noise_the_tree_is_that_of_the_largest_distances(records):
 
 
 def joint_operator(shape, columns):
-    """Return the matrix that takes a joint distribution to the table of some columns."""
+    """Return the matrix that maps a joint distribution to the table of some columns."""
     cells = list(itertools.product(*map(range, shape)))
     wide = [shape[column] for column in columns]
     matrix = np.zeros((int(np.prod(wide)), len(cells)))
@@ -58,7 +58,7 @@ def joint_operator(shape, columns):
 
 @pytest.mark.parametrize("noise", [0.5, 20.0])
 def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
-    """Of all distributions, cell by cell: as edges form a tree, no other tables are nearer."""
+    """Compare with the nearest joint distribution; as edges form a tree, the tables must agree."""
     rng = np.random.default_rng(11)
     shape, edges, total = (2, 3, 3), [(1, 2), (0, 2)], 40.0
     joint = rng.multinomial(40, np.ones(18) / 18)
@@ -67,7 +67,7 @@ def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
     pairs = [joint_operator(shape, e) @ joint for e in edges]
     pairs = [pair + noise * rng.normal(size=len(pair)) for pair in pairs]
     columns = [Column(np.arange(k), one, np.ones(k)) for k, one in zip(shape, ones, strict=True)]
-    # Two rare codes of the last column share a place.
+    # Two rare codes of the last column share a position.
     columns[2] = columns[2]._replace(variances=np.array([1.0, 1.0, 2.0]))
     tables = [
         pair.reshape([shape[c] for c in edge]) for edge, pair in zip(edges, pairs, strict=True)
@@ -77,7 +77,7 @@ def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
     weights = [np.ones(2), np.ones(3), np.sqrt(1 / columns[2].variances)]
     rows = [w[:, None] * joint_operator(shape, (c,)) for c, w in enumerate(weights)]
     aims = [w * one for w, one in zip(weights, ones, strict=True)]
-    # Pairs have 2/3 of the variance of columns.
+    # Pairs have 2/3 of the variance of single columns.
     rows += [1.5**0.5 * joint_operator(shape, edge) for edge in edges]
     aims += [1.5**0.5 * pair for pair in pairs]
     rows, aims = np.vstack([*rows, 1e4 * np.ones((1, 18))]), np.concatenate([*aims, [1e4 * total]])
@@ -93,7 +93,7 @@ def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
 
 def test_counts_of_one_column_are_the_nearest_with_their_sum():
     column = Column(np.arange(4), np.array([5.0, -3.0, 1.0, 9.0]), np.array([1.0, 1.0, 1.0, 4.0]))
-    # All are lowered by their variances alike, but where nothing is left: by (5 + 9 − 8)/(1 + 4).
+    # Subtract an amount proportional to the variance from each positive count: (5 + 9 − 8)/(1 + 4).
     np.testing.assert_allclose(column.nearest(8.0), [5 - 1.2, 0, 0, 9 - 4 * 1.2])
 
 
@@ -148,14 +148,14 @@ def test_where_a_record_is_added_its_number_is_an_estimate():
     nothing = SimpleNamespace(n=99)
     assert MSTClassifier()._total(nothing, tables) == 99
     added = MSTClassifier(neighbours="add-remove")
-    # The sum of two numbers has half the variance of that of four.
+    # The sum of two noisy numbers has half the variance of the sum of four.
     assert added._total(nothing, tables) == pytest.approx((2 * 105 + 95) / 3)
     assert added._total(nothing, [np.array([-5.0, 2.0])]) == 1
 
 
 @pytest.mark.parametrize("kind", [AIMClassifier, MSTClassifier])
 def test_hardly_any_records_and_budget_give_a_model_too(kind):
-    """Noise may leave no count of a column above 0."""
+    """After noise no count of a column may be above 0."""
     assert deal_places(np.zeros(3), 6, np.random.default_rng(0)).tolist().count(1) == 2
     rng = np.random.default_rng(8)
     X, y = rng.integers(0, 10, size=(30, 6)).astype(np.uint8), np.where(rng.random(30) < 0.5, -1, 1)

@@ -1,4 +1,4 @@
-"""What jobs ask a cluster for: memory that they use, and time that they may take."""
+"""The memory and time that jobs request from a cluster."""
 
 import os
 import subprocess
@@ -19,13 +19,13 @@ MIB = 2**20
 
 
 def of_rows(n_rows, name="codrna"):
-    """A description that says that there are so many records."""
+    """Return a description with `n_rows` records."""
     description = describe(name)
     return replace(description, n_rows=n_rows, n_test=0, raw_sizes={"train": n_rows})
 
 
 def of_size(n_rows, n_columns):
-    """A description of so many records and columns."""
+    """Return a description with this many records and columns."""
     description = of_rows(n_rows)
     columns = tuple(
         replace(description.domain.columns[0], name=f"c{j}", bins=10) for j in range(n_columns)
@@ -34,7 +34,7 @@ def of_size(n_rows, n_columns):
 
 
 def cut(about, learner="lazybb", seconds_per_job=1e9, **spec):
-    """The jobs of one learner on a dataset."""
+    """Return the jobs of one learner on a dataset."""
     raw = {"title": "t", "datasets": ["codrna"], "epsilons": [1.0], "folds": 5, "repeats": 2}
     made = study.from_mapping({**raw, "learners": {"a": {"learner": learner, **spec}}}, "t", "t")
     return list(StudyJobs(made, 1, seconds_per_job, lambda name: about).jobs.values())
@@ -48,7 +48,7 @@ USED = [("lazybb", 5_100, 7_650), ("privgam", 3_170, 4_750), ("brc", 6_800, 10_2
     [one for one in USED if one[0] in registry.LEARNERS],
 )
 def test_a_table_of_20_million_records_asks_for_what_it_uses(learner, low, high):
-    """From what so many have used to 1.5 times that; of BRC, ten times what 2 million have used."""
+    """It asks for 1 to 1.5 times the measured memory (BRC: measured at 2 million, times ten)."""
     (one,) = cut(of_size(20_000_000, 30), learner)
     assert low <= needs.training_needs(one).memory <= high
 
@@ -60,7 +60,7 @@ def test_a_small_table_asks_for_little():
 
 
 def used(learner, n_rows, n_columns, folder):
-    """Train in a process of its own and return its peak memory."""
+    """Train in a new process and return its peak memory."""
     done = subprocess.run(
         [sys.executable, PROGRAM, learner, str(n_rows), str(n_columns), folder],
         env={**os.environ, "NUMBA_NUM_THREADS": "1"},
@@ -74,15 +74,15 @@ def used(learner, n_rows, n_columns, folder):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in other units")
 def test_estimates_are_what_a_training_uses(tmp_path):
-    """More records take what is estimated of them, within a factor of 1.5."""
+    """The memory for more records is estimated within a factor of 1.5."""
     learner, n_columns = "brc", 30
     few, many = 50_000, 650_000
-    used(learner, few, n_columns, tmp_path / "compiled")  # which takes memory too
+    used(learner, few, n_columns, tmp_path / "compiled")  # compiling takes memory too
     small = used(learner, few, n_columns, tmp_path)
     grown = used(learner, many, n_columns, tmp_path) - small
     estimated = registry.training_bytes(learner, many - few, n_columns)
     assert estimated / 1.5 < grown < estimated * 1.5
-    # With what is asked for without any record, none is short.
+    # The request without records covers the memory of few records.
     assert small < needs.TRAINING * MIB
 
 

@@ -1,4 +1,4 @@
-"""Newton's method for logistic regression: the minimum, also from where full steps go astray."""
+"""Newton's method for logistic regression finds the minimum, also where full steps diverge."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_the_gradient_vanishes_wherever_it_begins(far):
 
 
 def test_a_full_step_from_afar_would_go_astray():
-    """The case above needs steps to be shortened: without that the value would grow."""
+    """In the case above the full step would increase the loss."""
     rows, signs, weights, rng = problem(1)
     penalty = np.full(3, 0.05)
     start = 40.0 * rng.normal(size=3)
@@ -49,7 +49,7 @@ def test_a_full_step_from_afar_would_go_astray():
 
 
 def test_a_short_step_never_makes_the_value_grow():
-    """What is not checked in each step: margins that move by less than SURE_MOVE."""
+    """Steps that move all margins by less than SURE_MOVE need no check."""
     moved = []
     for seed in range(400):
         rows, signs, weights, rng = problem(seed, n=6)

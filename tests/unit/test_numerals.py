@@ -1,4 +1,4 @@
-"""Numbers of command lines: one parser for all of them."""
+"""Numbers on command lines have one parser."""
 
 import argparse
 import ast

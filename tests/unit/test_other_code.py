@@ -1,4 +1,4 @@
-"""Runs of code that has changed since: what a plan says of them, and what becomes of them."""
+"""Stored runs of other code than the present: notes of a plan, and how runs are replaced."""
 
 import json
 import re
@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_up_study import BOOST, MAJORITY, lay_out
-from small_study import ROOT, SMALL, read, study_of
+from made_up_study import BOOST, MAJORITY, write_made_up_study
+from small_study import ROOT, SMALL_STUDY, plan_with_studies, study_with
 
 from privcurve import datasets
 from privcurve.experiments import provenance, results
@@ -37,7 +37,7 @@ UNDER = "under the same version"
 
 @pytest.fixture
 def code(tmp_path, monkeypatch):
-    """Return a function that changes the code of a learner; work in an empty folder."""
+    """Return a function that changes the code of a learner; change to an empty folder."""
     monkeypatch.chdir(tmp_path)
     changed = {}
 
@@ -49,7 +49,7 @@ def code(tmp_path, monkeypatch):
 
 
 def plan(**changes):
-    """Return the plan of the study that is laid out, as a new process reads it."""
+    """Return the plan of the written study, as a new process reads it."""
     made = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     return replace(made, configuration={**made.configuration, **changes})
 
@@ -60,7 +60,7 @@ def lines(made):
 
 @pytest.fixture
 def tiny(code, monkeypatch):
-    """A made-up study, which was audited; its figures are not drawn."""
+    """Write a made-up study with an audit table; write notes in place of figures."""
 
     def write_notes(figure, frame, stem, notes):
         stem.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def tiny(code, monkeypatch):
             stem.with_name(stem.name + ending).write_text(text)
 
     monkeypatch.setattr(style, "save", write_notes)
-    lay_out(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
+    write_made_up_study(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
     record.audit_record("one_rule", "toy-line").write("", code={"one_rule": A})
 
 
@@ -81,7 +81,7 @@ def made_once(tmp_path_factory):
 
 @pytest.fixture
 def made(tiny, made_once):
-    """The study with its outputs."""
+    """Write the study with these outputs."""
     if not any(made_once.iterdir()):
         make_all()
         shutil.copytree(Path("results"), made_once / "results")
@@ -121,7 +121,7 @@ def test_a_run_tables_figures_and_pages_say_that_code_has_changed(code):
     (runs, remedy) = lines(plan())
     assert runs == f"36 of 36 runs of lazybb in tiny come from other code than the present, {UNDER}"
     assert remedy == REMEDY
-    # What is made of tables is made again too.
+    # Outputs that read tables are made again too.
     assert current() == {"audit", "shapes"}
     make_all()
     assert current() == WORDS
@@ -136,7 +136,7 @@ def test_a_run_tables_figures_and_pages_say_that_code_has_changed(code):
     after = contents()
     numbers = {path for path in before if path.endswith(".csv")}
     assert {path: before[path] for path in numbers} == {path: after[path] for path in numbers}
-    # And back.
+    # Back to the first code.
     code("lazybb", "a")
     assert lines(plan()) == []
     make_all()
@@ -153,7 +153,7 @@ def test_a_line_is_said_once_in_a_run(code):
         "36 of 36 runs of lazybb", "7 of 7 runs of majority_class"
     ]  # fmt: skip
     assert lines(run) == run.remarks(0) == []
-    # At the end of another run it is said if a job has met such runs.
+    # The end of a run has the note if one of its jobs has met such runs.
     jobs = plan().jobs("tiny").jobs.values()
     ended = max(job.file.stat().st_mtime for job in jobs)
     run = plan()
@@ -188,8 +188,8 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
 
 
 def test_a_first_study_that_is_broken_keeps_no_line_from_being_said(tmp_path, monkeypatch):
-    """Though the audit puts its canaries into that study's data."""
-    made = read(tmp_path, configured=("bad", "good"), good=SMALL, bad="title: 1")
+    """This holds although the audit plants its canaries in the first study's data."""
+    made = plan_with_studies(tmp_path, configured=("bad", "good"), good=SMALL_STUDY, bad="title: 1")
     monkeypatch.chdir(tmp_path)
     made = replace(made, configuration={**made.configuration, "audit": True})
     assert made.audit is None
@@ -221,7 +221,7 @@ def test_runs_of_earlier_versions_are_named_once_and_then_belong_to_the_code_of_
         "7 selections of settings",
     ]
     assert not Path(STORE, "same_code.json").exists()
-    # Where the store can't be written, they are named again.
+    # If the store cannot be written, the next run prints the note again.
     STORE.write_text("a file, where the store wants a folder")
     run.code.adopt()
     STORE.unlink()
@@ -242,7 +242,7 @@ GRID = {"noisy": {"learner": "noisy_bayes", "grid": {"smoothing": [1.0, 5.0]}}}
 
 
 def jobs_of(learners=NOISY, seconds_per_job=30, **changes):
-    return StudyJobs(study_of(learners, **changes), 1, seconds_per_job)
+    return StudyJobs(study_with(learners, **changes), 1, seconds_per_job)
 
 
 def run(study_jobs, **how):
@@ -256,7 +256,7 @@ def run(study_jobs, **how):
 @pytest.mark.usefixtures("code")
 @pytest.mark.parametrize("seconds_per_job", [30, 1e-9])
 def test_a_job_says_which_code_trained_its_runs_and_those_it_selected_from(code, seconds_per_job):
-    """In one job, and in jobs of single runs."""
+    """In one job, and in one job per run."""
     n_grid, n_fresh = 2 * 2 * 3, 2 * 2
     trained = run(jobs_of(GRID, seconds_per_job))
     assert trained["noisy_bayes"] == {A: n_grid + n_fresh}
@@ -267,7 +267,7 @@ def test_a_job_says_which_code_trained_its_runs_and_those_it_selected_from(code,
     assert grown["noisy_bayes"] == {A: n_grid + n_fresh, B: 2}
     assert grown[SELECTION] == {B: 2}
     best = [job for job in jobs_of(GRID, 1e-9, repeats=3).jobs.values() if job.stage]
-    # Fresh trainings of the present code are of settings that runs of the old one have selected.
+    # The runs that select a setting come from the old code, the final models from the new code.
     if seconds_per_job < 1:
         assert all(A in job.trained["noisy_bayes"] for job in best)
 
@@ -284,7 +284,7 @@ def test_with_the_word_fresh_a_job_trains_what_other_code_has_trained(code, monk
     assert done() == [("3", "6"), ("2", "4")]
     assert run(jobs_of(epsilons=[0.5, 2, 3]), fresh=True)["noisy_majority"] == {B: 15}
     assert done() == [("6", "3"), ("4", "2")]
-    # Another study that has these runs takes them from the store.
+    # Another study takes these runs from the store.
     run(jobs_of(name="other"))
     assert done() == [("0", "6"), ("0", "4")]
 
@@ -363,7 +363,7 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
 
 
 def test_the_command_says_what_to_do_about_other_bits(code, capsys):
-    lay_out(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
+    write_made_up_study(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
     terms = {"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30}
     terms["studies_folder"] = "config/studies"
     shutil.copytree(ROOT / "workflow/schemas", "workflow/schemas")

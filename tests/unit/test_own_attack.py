@@ -1,11 +1,11 @@
-"""privcurve attack: how often one record's secret is guessed, on copies of a table."""
+"""privcurve attack: how often it guesses one record's secret, on copies of a table."""
 
 import json
 import math
 
 import numpy as np
 import pytest
-from own_release import ROWS, request
+from own_release import N_ROWS, release_request
 
 from privcurve import datasets
 from privcurve.audit import own_table
@@ -23,17 +23,19 @@ N = 2000
 
 def attacked(n_fits=N, made_up=False, **changes):
     description = datasets.describe("mine")
-    asked_for = with_unit(request(**changes), description)
+    asked_for = with_unit(release_request(**changes), description)
     data = None if made_up else datasets.load("mine")
     return attack(asked_for, description, data, n_fits)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(mine, epsilon):
-    """The margin moves by 2, and has Laplace noise of the scale 2/ε: a share 1 − e^(−ε/2)/2."""
+def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(
+    write_private_dataset, epsilon
+):
+    """The margin moves by 2, its Laplace scale is 2/ε: 1 − e^(−ε/2)/2 guesses are right."""
     result = attacked(epsilon=epsilon)
     best = 1 - math.exp(-epsilon / 2) / 2
-    # Five standard errors: a chance of less than one in a million.
+    # Five standard errors: false alarm below 10⁻⁶.
     assert abs(result.right - best) < 5 * result.error + 0.01
     assert result.most == most_right_guesses(epsilon, 0.0) > result.right
     assert not result.refutes
@@ -41,11 +43,11 @@ def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(mine, ep
     assert (np.diff(false) >= 0).all()
     assert (np.diff(true) >= 0).all()
     assert (false[0], true[0], false[-1], true[-1]) == (0, 0, 1, 1)
-    # The measured trade-off is under the guaranteed one, but for chance.
+    # The measured trade-off curve is below the guaranteed one, up to sampling error.
     assert (true <= guaranteed(false, epsilon, 0.0) + 0.06).all()
 
 
-def test_a_learner_with_less_noise_than_it_says_is_refuted(mine, monkeypatch):
+def test_a_learner_with_less_noise_than_it_says_is_refuted(write_private_dataset, monkeypatch):
     own = NoisyMajorityClassifier._fit_one
 
     def loud(self, records, curator):
@@ -61,56 +63,58 @@ def test_a_learner_with_less_noise_than_it_says_is_refuted(mine, monkeypatch):
     assert result.right > 0.95
 
 
-def test_records_that_are_added_and_several_of_a_person(mine):
-    private = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": ROWS}}
+def test_records_that_are_added_and_several_of_a_person(write_private_dataset):
+    private = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": N_ROWS}}
     assert not attacked(60, epsilon=1.0, **private).refutes
-    mine(unit={"column": "note", "at_most": 3})
-    # All records of a person differ, and each has a third of ε: as of one record with ε.
+    write_private_dataset(unit={"column": "note", "at_most": 3})
+    # A person has three different records at ε/3 each, as good as one record at ε.
     result = attacked(N, epsilon=2.0)
     assert abs(result.right - (1 - math.exp(-1.0) / 2)) < 5 * result.error + 0.01
 
 
-def test_what_can_not_be_attacked_is_refused(mine):
+def test_what_can_not_be_attacked_is_refused(write_private_dataset):
     with pytest.raises(ReleaseError, match="fits must be at least 50; got 3"):
         attacked(3)
-    mine(public_label=True, budget=None)
+    write_private_dataset(public_label=True, budget=None)
     with pytest.raises(ReleaseError, match="neighbours must be replace-one or add-remove for"):
         attacked(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
-    mine(rows_per_part=20)
+    write_private_dataset(rows_per_part=20)
     assert main(["attack", "mine", "--epsilon", "1"]) != 0
 
 
-def test_the_made_up_table_follows_from_public_facts(mine):
+def test_the_made_up_table_follows_from_public_facts(write_private_dataset):
     description = datasets.describe("mine")
-    table = own_table.make_table(description, request())
-    assert (table.n, set(np.unique(table.labels))) == (ROWS, {-1, 1})
+    table = own_table.make_table(description, release_request())
+    assert (table.n, set(np.unique(table.labels))) == (N_ROWS, {-1, 1})
     assert (table.codes < np.array(description.domain.n_bins)).all()
-    private = request(neighbours=ADD_REMOVE, parameters={"n_estimate": 33})
+    private = release_request(neighbours=ADD_REMOVE, parameters={"n_estimate": 33})
     assert own_table.make_table(description, private).n == 33
-    mine(lines=["age,town,note,sick", *("99,Oslo,x,yes",) * (ROWS - 1), "1,Oslo,x,no"])
-    other = own_table.make_table(datasets.describe("mine"), request())
+    write_private_dataset(
+        lines=["age,town,note,sick", *("99,Oslo,x,yes",) * (N_ROWS - 1), "1,Oslo,x,no"]
+    )
+    other = own_table.make_table(datasets.describe("mine"), release_request())
     assert all((one == two).all() for one, two in zip(table, other, strict=True))
 
 
-def test_a_card_cites_the_attack_on_a_made_up_table_alone(mine, capsys, tmp_path):
-    mine(budget=None)
+def test_a_card_cites_the_attack_on_a_made_up_table_alone(write_private_dataset, capsys, tmp_path):
+    write_private_dataset(budget=None)
     arguments = ["attack", "mine", "--epsilon", "1", "--learner", "noisy_majority", "--fits", "60"]
     assert main([*arguments, "--picture", "attack.svg", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert (content["made_up"], content["n_fits"]) == (False, 120)
     assert "<svg" in (tmp_path / "attack.svg").read_text()
-    assert "attack" not in release(request()).path(CARD).read_text()
+    assert "attack" not in release(release_request()).path(CARD).read_text()
     assert main([*arguments, "--made-up"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("The best attack that we tried guessed right ")
     assert "at most 73.1 are possible." in said
     sentence = said.partition(".\n")[0]
-    card = release(request()).path(CARD).read_text()
+    card = release(release_request()).path(CARD).read_text()
     assert f"{sentence[0].lower()}{sentence[1:]}" in card.replace("\\", "")
-    # Not of another ε.
-    assert "attack" not in release(request(epsilon=2.0)).path(CARD).read_text()
+    # The card of a release at another ε does not cite the attack.
+    assert "attack" not in release(release_request(epsilon=2.0)).path(CARD).read_text()
     (tmp_path / cited.FOLDER / "mine_made_up.json").write_text("[]")
-    assert "attack" not in release(request()).path(CARD).read_text()
+    assert "attack" not in release(release_request()).path(CARD).read_text()
 
 
 def test_the_guaranteed_curve_is_that_of_randomised_response():

@@ -1,10 +1,10 @@
-"""A user's own descriptions: where they are, what they may leave out, which names are taken."""
+"""Descriptions of a user: their folder, optional keys, and reserved names."""
 
 from pathlib import Path
 
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, refused
+from own_dataset import DESCRIPTION, assert_load_fails
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
@@ -14,8 +14,8 @@ UNSOURCED = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION[
 
 
 @pytest.fixture
-def local(own):
-    """Describe `mine` in the user's own folder alone; give a function to change it."""
+def local(write_dataset):
+    """Write the description of `mine` only in the user's folder; return a function to change it."""
     Path("resources/datasets/mine.yaml").unlink()
 
     def write(path=LOCAL, **changes):
@@ -33,7 +33,7 @@ def test_one_s_own_are_found_and_say_little(local):
     assert "mine" in datasets.names()
     assert (mine.title, mine.citation, mine.licence) == ("mine", "", "")
     assert mine.path == Path.cwd() / LOCAL
-    # Paths of files are from the working folder, which holds `descriptions`.
+    # Paths of files are relative to the working folder, which holds `descriptions`.
     assert len(datasets.load("mine").y) == 4
 
 
@@ -52,7 +52,7 @@ def test_files_of_others_need_all(local):
     file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     wanted = ("title", "citation", "licence")
     local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
-    said = refused()
+    said = assert_load_fails()
     for key in (*wanted, "source"):
         assert f"missing key '{key}'" in said
 
@@ -67,14 +67,14 @@ def test_files_of_others_need_all(local):
 )
 def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
     local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
-    fault, *hint = refused().splitlines()
+    fault, *hint = assert_load_fails().splitlines()
     assert message in fault
     assert len(hint) == 1
 
 
 def test_a_variant_without_its_base_is_told_of_based_on(local):
     local(n_bins=5, parser=None, label=None)
-    said = refused()
+    said = assert_load_fails()
     assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
     assert "missing key 'label': a description of its own has" in said
 
@@ -86,4 +86,4 @@ def test_an_unknown_name_says_where_and_how(local):
 
 def test_what_is_left_blank_says_who_tells_more(local):
     local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
-    refused("columns.age.bounds: nothing is written there\npriv")
+    assert_load_fails("columns.age.bounds: nothing is written there\npriv")

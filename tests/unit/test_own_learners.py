@@ -1,4 +1,4 @@
-"""A learner of one's own: a file in the folder of the run."""
+"""Learners of a user: one file each in the folder of the run."""
 
 import dataclasses
 import pickle
@@ -32,7 +32,7 @@ STUDY = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "r
 
 
 def forget():
-    """Forget what was imported: a run that starts anew sees a changed file."""
+    """Forget imported modules, so that the next import reads the changed file."""
     module.cache_clear()
     for name in [name for name in sys.modules if name.startswith(f"{own.PACKAGE}.")]:
         del sys.modules[name]
@@ -68,7 +68,7 @@ def test_a_file_is_a_learner_like_the_others(folder):
 
 
 def test_another_process_finds_its_class(folder, tmp_path):
-    """As joblib's do, and whoever reads a pickle: of a model that knows no registry yet."""
+    """Workers of joblib unpickle a model before anything imports the registry."""
     shutil.copy(PAPER / "noisy_label.py", folder)
     made = registry.estimator_class("noisy_label")(epsilon=1.0, n_bins=2)
     (tmp_path / "made.pickle").write_bytes(pickle.dumps(made))
@@ -82,7 +82,7 @@ BAGGING = Path(__file__).parents[2] / "papers/thesis/learners/dp_bagging"
 
 @pytest.fixture(params=["learners", "papers/fifth/learners"])
 def bagging(request, folder, tmp_path):
-    """A method of a paper as one's own: its folder, copied, with another name."""
+    """Copy a paper's learner into a folder of the user, with another name."""
     mine = tmp_path / request.param / "my_bagging"
     shutil.copytree(BAGGING, mine, ignore=shutil.ignore_patterns("__pycache__"))
     for file in mine.glob("*.py"):
@@ -98,7 +98,7 @@ def test_a_folder_is_a_learner_and_a_fifth_paper_a_copied_folder(bagging, tmp_pa
     made = kind(
         epsilon=1.0, n_bins=2, random_state=1, n_teachers=2, n_partitions=2, n_queries=2
     ).fit(np.array([[0], [1], [1], [0]], dtype=np.uint8), [-1, 1, 1, -1])
-    # Of what its ENTRY says the proof does not count.
+    # The `proof` in the entry of a user's learner does not count.
     assert made.privacy_.status == CLAIMED
     assert own.path_of("my_bagging").resolve() == bagging / "__init__.py"
     settings = [case.parameters for case in cases_of("my_bagging")]
@@ -127,7 +127,7 @@ def test_two_learners_of_one_name_are_named(folder, tmp_path):
 
 
 def test_entries_are_light():
-    """A plan reads them all."""
+    """Every plan reads all entries."""
     code = (
         "import sys; from privcurve.learners import registry; "
         "print(len(registry.names()), 'numba' in sys.modules, 'pandas' in sys.modules)"
@@ -164,7 +164,7 @@ FIELD, NEEDS = "caution: float = 1.0", "needs a field caution with the default 1
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
-        # By the name of PATE, to whose entry it would be held, it would see open records.
+        # As "pate" it would be held to PATE's entry, and would see open records.
         ('_learner = "noisy_label"', '_learner = "pate"', "needs _learner = 'noisy_label'"),
         (FIELD, "caution: float = 0.5", NEEDS),
         (FIELD, "courage: float = 1.0", NEEDS),
@@ -217,7 +217,7 @@ def test_what_a_file_imports_is_part_of_it(folder):
         seen.append(checksum(mine))
     assert files_of(mine) == [mine, helper, far]
     assert seen[0] == seen[2] != seen[1]
-    (folder / "_other.py").write_text("one = 3\n")  # which nothing imports
+    (folder / "_other.py").write_text("one = 3\n")  # no module imports this file
     assert checksum(mine) == seen[0]
     forget()
     own._compute_version.cache_clear()
@@ -257,7 +257,7 @@ def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
 
 @pytest.fixture
 def mean_vote(folder):
-    """The file of the tutorial."""
+    """Write the learner of the tutorial; return its path."""
     forget()
     file, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
     assert len(file.splitlines()) <= 42
@@ -331,7 +331,7 @@ def test_a_smaller_sensitivity_than_the_derived_one_is_refused(mean_vote):
     with pytest.raises(DoorError) as refused:
         model.fit([[0, 1], [1, 1]], [0, 1])
     assert f"DoorError: {refused.value}\n" in page
-    # A larger one is allowed.
+    # A larger sensitivity is allowed.
     mean_vote.write_text(mean_vote.read_text().replace("l1=3, l2=1.8", "l1=7, l2=5"))
     forget()
     model = registry.estimator_class("mean_vote")(n_bins=3, classes=(0, 1))
@@ -355,7 +355,7 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
 
 @pytest.fixture
 def clipped_descent(folder):
-    """The second file of the tutorial."""
+    """Write the second learner of the tutorial; return its path."""
     forget()
     _, file, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
     (folder / "clipped_descent.py").write_text(file)
@@ -378,7 +378,7 @@ def test_clipped_gradients_announce_nothing_and_learn(clipped_descent):
     assert exact.fit(X, y).score(X, y) > 0.9
     case = Case("clipped_descent", {"delta": 0.01, "n_steps": 2, "clip": 0.5})
     assert check(case, n_random=3).breach is None
-    # It can't be clipped less than it says.
+    # Without the clipping the sensitivity is larger, whatever `clip` says.
     text = clipped_descent.read_text().replace(".clip_rows(self.clip)", "")
     clipped_descent.write_text(text)
     forget()
@@ -429,7 +429,7 @@ def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):
 
 
 def test_the_descent_of_the_page_takes_sampled_batches(clipped_descent):
-    """As the page says: a rate is announced, and each step has the rows of its batch."""
+    """As the page says: the learner announces a rate, and each step uses the rows of its batch."""
     text = clipped_descent.read_text()
     rows = "        rows = places(codes, self.n_bins_)\n"
     once = "        codes, labels = curator.rows(records)\n"

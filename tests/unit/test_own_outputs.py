@@ -1,4 +1,4 @@
-"""An output of one's own: a file in the folder of the run."""
+"""Outputs of a user: one file each in the folder of the run."""
 
 import importlib
 import shutil
@@ -35,7 +35,7 @@ class Mine(Output):
 
 @pytest.fixture
 def outputs(tmp_path, monkeypatch):
-    """Read the registry anew in a folder with a file of outputs; give the table of all."""
+    """Return a function that writes a file of outputs and returns the registry with them."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "outputs").mkdir()
 

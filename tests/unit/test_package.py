@@ -1,4 +1,4 @@
-"""What is said of the package in several files: its version, and what it needs."""
+"""Facts about the package that several files repeat: its version and requirements."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ OF_EXTRA = {
     extra: [Requirement(text) for text in texts if not text.startswith("privcurve[")]
     for extra, texts in PROJECT["optional-dependencies"].items()
 }
-# What is called otherwise where it is imported.
+# {name of the import: name of the package}
 INSTALLED_AS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 
 
@@ -36,7 +36,7 @@ def test_all_versions_agree():
 
 
 def test_the_classifiers_name_what_is_tried():
-    """What the README says: `.ci` tries these."""
+    """The README lists the Pythons and systems that `.ci` tests."""
     named = [text.split(" :: ") for text in PROJECT["classifiers"]]
     pythons = [text[-1] for text in named if text[0] == "Programming Language"]
     assert f"Python {pythons[0]} to {pythons[-1]}:" in (ROOT / "README.md").read_text()
@@ -44,7 +44,7 @@ def test_the_classifiers_name_what_is_tried():
 
 
 def test_the_citation_has_what_its_schema_requires():
-    """The format's own validator, `cffconvert --validate`, pins old packages: it is run by hand."""
+    """The official validator, `cffconvert --validate`, pins old packages, so it is run by hand."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert citation["message"]
@@ -74,11 +74,11 @@ def test_hosted_ci_runs_what_a_contributor_runs():
     assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in commands)
 
 
-# What it needs ------------------------------------------------------------------------
+# Requirements ------ ------------------------------------------------------------------
 
 
 def imports(module):
-    """Packages that a module imports, with whether that is when it is imported itself."""
+    """Yield (package, whether the import runs at import time) for the imports of a module."""
     later = {
         id(inner)
         for node in nodes(module)
@@ -106,7 +106,7 @@ def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_use
     core, later = set(), set()
     for module, path in MODULES.items():
         for package, at_once in imports(module):
-            # Those files are imported for their learners alone.
+            # Only the learners of peers import these packages.
             is_peer = path.parent.name == "peers" and package in ("diffprivlib", "interpret")
             (core if at_once and not is_peer else later).add(package)
     names = {requirement.name for requirement in LIBRARY}
@@ -130,16 +130,16 @@ def test_each_extra_has_what_messages_say_it_has():
 
 
 LOCKS = {path.stem: path.read_text() for path in (ROOT / "locks").glob("*.lock")}
-# With the lowest versions, for a test of them; the others go together.
+# The lock with the lowest versions, for the test of them.
 OLDEST = "oldest"
-# A version of a package, on which machines, and the hashes of its files.
+# A pinned version of a package: version, platform, and hashes of its files.
 PINNED = re.compile(
     r"([\w.-]+)==(\S+)(?: ; ([^\n]+?))?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n"
 )
 
 
 def pinned(lock):
-    """Return the versions that a lock has of each package."""
+    """Return {package: versions} of a lock."""
     versions = {}
     for name, version, _, _ in PINNED.findall(LOCKS[lock]):
         versions.setdefault(name, set()).add(version)
@@ -165,7 +165,7 @@ def test_a_lock_admits_no_file_without_its_hash_and_names_no_index():
 
 
 def test_one_lock_can_be_added_to_another():
-    """Each has the same versions of what they share."""
+    """Locks have the same versions of shared packages."""
     together = {}
     for lock in {*LOCKS} - {OLDEST}:
         for name, versions in pinned(lock).items():

@@ -1,4 +1,4 @@
-"""The page of the leaderboard: what is in the file."""
+"""The leaderboard page: the content of the HTML file."""
 
 import html
 import itertools
@@ -20,7 +20,7 @@ from privcurve.privacy.budget import LOOKED
 from privcurve.workflow import reading
 
 MOST_BYTES = 150_000
-# Of text beside its ground, by WCAG's level AA; of what is drawn, against its ground.
+# Least contrast of text (WCAG, level AA) and of drawings with the background.
 TEXT, DRAWN = 4.5, 3.0
 
 
@@ -31,14 +31,14 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def outputs(made, monkeypatch):
-    """Return the outputs of the page's study by their words, in its folder."""
+    """Return {word: output} of the page's study, and change to its folder."""
     monkeypatch.chdir(made.parents[2])
     plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     return {one.output.word: one for one in plan.study_outputs("tiny")}
 
 
 def words(path):
-    """Return the text of a page without its looks, a line a piece."""
+    """Return the visible text of a page, one line per element."""
     body = path.read_text("utf-8").partition("<body>")[2]
     return html.unescape(re.sub(r"<[^>]*>", "\n", body))
 
@@ -65,12 +65,12 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(made):
     assert "onload" not in text
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert "default-src 'none'" in text
-    # A name is text, not markup.
+    # Names are escaped.
     assert "A rule &lt;/script&gt; &amp; more" in text
 
 
 def test_the_page_says_what_the_terminal_says(made, outputs):
-    """One function writes the sentences: at every ε, with the models on the codes among them."""
+    """The page has the sentences of the terminal at every ε, with models without privacy."""
     said = words(made)
     for dataset in outputs["accuracy"].study.datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
@@ -113,7 +113,7 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
     (ledger,) = set(texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
         "method == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
     assert ledger.removeprefix("The model is made of ") in said
-    # Not what was tried beyond its statement.
+    # The page omits audit results beyond the statement.
     assert "\n0.900 of 1 (exact): stands\n" in said
     assert "3.000 of 1" not in said
 
@@ -131,7 +131,7 @@ def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path
     assert leaderboard.OWNERS in top
     assert len(leaderboard.OWNERS) < 100
     assert " ".join(html.unescape(below).split()).count(" ".join(LOOKED.split())) == 1
-    # Of public benchmarks there is nothing to warn of.
+    # A page of public benchmarks has no warning.
     assert leaderboard.OWNERS not in made.read_text("utf-8")
 
 
@@ -141,7 +141,7 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
     alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
     rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
-    # Two datasets, by each of three measures; some learners have no colour.
+    # Two datasets with three measures each; some learners have no colour.
     assert len(rows) == 18
     for some in (rows[:3], rows[9:12]):
         scores = [float(score) for _, _, score in some]
@@ -202,7 +202,7 @@ def test_curves_are_as_far_apart_in_the_dark():
 
 
 def linear(colour):
-    """Return red, green and blue as amounts of light."""
+    """Return the linear RGB values of a colour."""
     shares = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     return np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares])
 
@@ -213,7 +213,7 @@ def contrast(*colours):
 
 
 def lab(colour):
-    """Return a place in CIELAB, in which distances are about those that people see."""
+    """Return the CIELAB coordinates of a colour: their distances are about as perceived."""
     to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
     x, y, z = np.cbrt(to_xyz @ linear(colour) / [0.9505, 1.0, 1.089])
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)

@@ -1,9 +1,9 @@
-"""Pages in a real browser: Chromium without a window, by selenium."""
+"""The pages in headless Chromium, by selenium."""
 
 import shutil
 
 import pytest
-from own_release import request
+from own_release import release_request
 from page_of_a_study import make_page
 
 from privcurve.releases.release import release
@@ -36,7 +36,7 @@ def driver():
     webdriver = pytest.importorskip("selenium.webdriver")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    # As root in a container there is neither a sandbox nor much shared memory.
+    # In a container, root has no sandbox and little shared memory.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -46,7 +46,7 @@ def driver():
 
 
 def see(driver, path, size=DESK, media="", dark=False):
-    """Open a page as someone sees it; give what the browser complains of."""
+    """Open a page, and return the errors in the browser's log."""
     width, height = size
     driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -64,7 +64,7 @@ def test_it_opens_without_complaint_and_asks_for_no_other_file(driver, page):
     assert driver.execute_script(script) == []
 
 
-# What can be seen of an element that is wider than the page, or than what it stands in.
+# Return elements that extend beyond the window and do not scroll.
 CUT = """
 document.querySelectorAll("details").forEach((one) => { one.open = true; });
 return [...document.querySelectorAll("body *")].filter((one) => {
@@ -73,7 +73,7 @@ return [...document.querySelectorAll("body *")].filter((one) => {
   return !scrolls && box.width && (box.right > innerWidth + 1 || box.left < -1);
 }).map((one) => one.outerHTML.slice(0, 80));
 """
-# Texts of a picture that stand on each other, or beyond its figure.
+# Return texts of a figure that overlap, or extend beyond the figure.
 ON_EACH_OTHER = """
 return [...document.querySelectorAll("figure")].flatMap((figure) => {
   const whole = figure.getBoundingClientRect();
@@ -169,8 +169,8 @@ def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_a_card_is_no_wider_than_the_page(driver, mine, size):
-    card = release(request(learner="privgam")).path(PAGE).resolve()
+def test_a_card_is_no_wider_than_the_page(driver, write_private_dataset, size):
+    card = release(release_request(learner="privgam")).path(PAGE).resolve()
     assert see(driver, card, size) == []
     (*_, folded) = driver.find_elements("css selector", "details")
     table = folded.find_element("css selector", "table")
@@ -179,6 +179,6 @@ def test_a_card_is_no_wider_than_the_page(driver, mine, size):
     assert table.is_displayed()
     assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0]
     assert driver.execute_script(CUT) == []
-    # Words of the first column are whole.
+    # The first column is wide enough for its words.
     cells = "return [...document.querySelectorAll('td:first-child')].map(one => one.scrollWidth)"
     assert min(driver.execute_script(cells)) > 40

@@ -1,12 +1,13 @@
-"""Differences to one method: pairing, intervals, tests with known answers, and what is said."""
+"""Differences to one method: pairing, intervals, tests with known results, and sentences."""
 
 import math
 
 import pandas as pd
 import pytest
-from made_up_study import lay_out, request_of
+from made_up_study import output_request, write_made_up_study
 
 from privcurve.experiments import study
+from privcurve.figures import style
 from privcurve.outputs import comparison
 
 # Student's quantiles at .975 with 1 and 3 degrees of freedom.
@@ -15,7 +16,7 @@ BASE = [0.70, 0.72, 0.74, 0.76]
 
 
 def runs(values, fold="test", epsilon=1.0):
-    """Return runs from accuracies by dataset and method."""
+    """Return runs from {dataset: {method: accuracies}}."""
     return pd.DataFrame(
         [
             {
@@ -38,7 +39,7 @@ def test_differences_are_paired_by_repeat_whatever_the_order():
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}})
     table = comparison.compare_by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
     (row,) = table.to_dict("records")
-    # s = .011547, over √4: the trainings themselves differ by far more.
+    # s = .011547, divided by √4; single trainings differ by far more.
     assert row["difference"] == pytest.approx(0.02)
     assert row["standard_error"] == pytest.approx(0.0057735, rel=1e-4)
     assert row["low"] == pytest.approx(0.02 - T3 * 0.0057735, rel=1e-4)
@@ -78,7 +79,7 @@ def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
     table = comparison.compare_by_dataset(frame, "base", ["a", "b"]).set_index("method")
-    # All signs alike, of four: two of the sixteen ways to draw them.
+    # Four equal signs: two of sixteen possible draws.
     assert table.loc["a", "p_value"] == pytest.approx(2 / 16)
     assert table.loc["a", "p_holm"] == pytest.approx(4 / 16)
     assert table.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
@@ -97,14 +98,14 @@ def test_a_failed_training_makes_its_dataset_count_for_no_method():
     (row,) = comparison.compare_over_datasets(each, "base").to_dict("records")
     assert row["n_datasets"] == 2
     assert row["difference"] == pytest.approx(0.02)
-    # Of two datasets: s/√2 = .01, and an interval that knows how little two are.
+    # Two datasets: s/√2 = .01, and Student's quantile with one degree of freedom.
     assert row["high"] - row["difference"] == pytest.approx(T1 * 0.01, rel=1e-4)
     assert (row["n_above"], row["n_below"]) == (2, 0)
     assert (row["mean_rank"], row["reference_mean_rank"]) == (1, 2)
 
 
 def test_what_failed_in_its_selection_is_a_failure_too():
-    """It has no run at all, where others have some."""
+    """Dataset three has no runs of the method."""
     values = {name: {"base": BASE, "a": shifted(0.01, 0.01, 0.01, 0.02)} for name in ("one", "two")}
     each = comparison.compare_by_dataset(runs({**values, "three": {"base": BASE}}), "base", ["a"])
     assert each[["dataset", "n_repeats", "n_failed"]].to_numpy().tolist() == [
@@ -112,7 +113,7 @@ def test_what_failed_in_its_selection_is_a_failure_too():
     ]  # fmt: skip
     (row,) = comparison.compare_over_datasets(each, "base").to_dict("records")
     assert row["n_datasets"] == 2
-    # An ε of which too few datasets are left stops no other.
+    # An ε with too few complete datasets has no row; the others stay.
     other = each[each["dataset"] != "two"].assign(epsilon=7.0)
     both = comparison.compare_over_datasets(pd.concat([each, other]), "base")
     assert both["epsilon"].tolist() == [1]
@@ -130,12 +131,12 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
     }
     each = comparison.compare_by_dataset(runs(values), "base", ["a", "b"])
     table = comparison.compare_over_datasets(each, "base").set_index("method")
-    # Of 64 ways to draw six signs: all alike, and a sum of 9 or less on either side.
+    # Of 64 draws of six signs: 2 with all signs equal, 54 at least as extreme as the rank sum 9.
     assert table.loc["a", "p_value"] == pytest.approx(2 / 64)
     assert table.loc["a", "p_holm"] == pytest.approx(4 / 64)
     assert table.loc["b", "p_value"] == pytest.approx(54 / 64)
     assert table.loc["b", ["n_above", "n_below"]].tolist() == [3, 3]
-    # a is ahead everywhere, shared with b in three of six; base is second or last.
+    # a has the highest accuracy on all six, a tie with b on three; base is second or last.
     assert table.loc["a", "mean_rank"] == pytest.approx(1.25)
     assert table.loc["b", "mean_rank"] == pytest.approx(2.25)
     assert table.loc["a", "reference_mean_rank"] == pytest.approx(2.5)
@@ -158,7 +159,7 @@ def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test,
     monkeypatch.chdir(tmp_path)
     learners = {name: {"learner": "one_rule"} for name in ("rule", "other")}
     outputs = [{"comparison": {"method": "rule~proved"}}]
-    plan = lay_out(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
+    plan = write_made_up_study(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
     (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
     assert on_folds in request.table.with_suffix(".md").read_text("utf-8")
@@ -181,12 +182,12 @@ def test_runs_of_other_splits_are_not_paired():
 )
 def test_what_can_not_be_compared_is_refused_by_name(options, told):
     with pytest.raises(study.StudyError, match=told):
-        request_of("comparison", options, outputs=["accuracy"])
+        output_request("comparison", options, outputs=["accuracy"])
 
 
 def test_only_the_methods_that_are_compared_are_read():
     options = {"method": "boost~proved", "others": ["boost~published"]}
-    read = request_of("comparison", options, outputs=["accuracy"]).reads.curves
+    read = output_request("comparison", options, outputs=["accuracy"]).reads.curves
     assert {method for _, method in read} == {"boost~proved", "boost~published"}
 
 
@@ -195,9 +196,10 @@ def test_the_figure_marks_differences_in_points():
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.compare_by_dataset(runs(values), "base", ["a"])
     table = comparison.compare_over_datasets(each, "base").assign(kind=["rule"])
-    (panel,) = comparison.draw(table, each, {"a": "A method"}, "the base").axes
+    looks = style.curve_styles("a", {"a": "proved"}, {"a": 0.0})
+    (panel,) = comparison.draw(table, each, {"a": "A method"}, looks, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["A method"]
     with pytest.raises(ValueError, match="must have rows to draw"):
-        comparison.draw(table.iloc[:0], each, {"a": "A method"}, "the base")
+        comparison.draw(table.iloc[:0], each, {"a": "A method"}, looks, "the base")

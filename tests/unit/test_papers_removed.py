@@ -1,4 +1,4 @@
-"""Without any one paper the project works: what is of a paper is in its folder."""
+"""The project works without any one paper: everything about a paper is in its folder."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ FOLDERS = (
     *("src", "tests", "workflow"),
 )
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "results")
-# Tests of what lists all learners, studies and outputs.
+# Tests of code that lists all learners, studies and outputs.
 QUICK = (
     *("test_architecture", "test_chances", "test_figures", "test_ids", "test_own_learners"),
     *("test_own_outputs", "test_needs", "test_statuses", "test_study_files", "test_tuned"),
@@ -29,7 +29,7 @@ def test_a_project_without_a_paper_plans_and_passes_its_tests(paper, tmp_path):
     for file in (file for file in ROOT.iterdir() if file.is_file()):
         shutil.copy(file, tmp_path)
     shutil.rmtree(tmp_path / "papers" / paper)
-    # The copy and not what is installed.
+    # Import the copy, not the installed package.
     clean = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
 
     def run(*words):

@@ -1,4 +1,4 @@
-"""Records in parts: the same model, bit for bit, however they are divided and whoever asks them."""
+"""Partitioned records: the same model, bit for bit, for any partition and executor."""
 
 import itertools
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from own_parts import COLUMNS, DELTA, SEED, N, gam
-from own_release import request
-from small_study import study_of
+from own_release import release_request
+from small_study import study_with
 
 from privcurve import datasets, parts
 from privcurve.cli import main
@@ -39,15 +39,15 @@ def in_memory(data):
 
 
 def first_release(setting, output):
-    """Return the model of a release; the next one is the first one too."""
+    """Return the model of a release; delete its traces, so that the next one is the first again."""
     released = release(gam(**setting), seed=SEED, output=Path(output))
-    # The number of a release is in its stream.
+    # The stream of a release depends on its number.
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
     return released.path(MODEL).read_text()
 
 
-# The same ---------------------------------------------------------------------------------------
+# Equal models -----------------------------------------------------------------------------------
 
 
 SETTINGS = [
@@ -68,10 +68,10 @@ OTHERS = [
 @pytest.mark.parametrize(
     "setting", [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)], ids=str
 )
-def test_a_release_in_parts_is_that_in_one_memory(big, setting):
+def test_a_release_in_parts_is_that_in_one_memory(write_public_dataset, setting):
     texts = set()
     for number, rows in enumerate((None, N, 100, 37), 1):
-        big(rows)
+        write_public_dataset(rows)
         texts.add(first_release(setting, f"out/{number}"))
     assert len(texts) == 1
 
@@ -87,16 +87,16 @@ CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
     ],
     ids=str,
 )
-def test_so_it_is_of_three_classes(big, setting):
+def test_so_it_is_of_three_classes(write_public_dataset, setting):
     texts = set()
     for number, rows in enumerate((None, 90), 1):
-        big(rows, columns=[COLUMNS[0], COLUMNS[2]], **CLASSES)
+        write_public_dataset(rows, columns=[COLUMNS[0], COLUMNS[2]], **CLASSES)
         texts.add(first_release(setting, f"out/{number}"))
     assert len(texts) == 1
 
 
-def test_parts_may_come_in_any_order_and_be_asked_at_the_same_time(big):
-    big(100)
+def test_parts_may_come_in_any_order_and_be_asked_at_the_same_time(write_public_dataset):
+    write_public_dataset(100)
     data = datasets.prepare("mine", "coded")
     assert [part.n_rows for part in data.parts] == [100] * 7
     models = set()
@@ -105,7 +105,7 @@ def test_parts_may_come_in_any_order_and_be_asked_at_the_same_time(big):
         random.Random(seed).shuffle(order)
         records = PartedRecords(tuple(order), np.array(data.domain.n_bins), Threads(seed + 1))
         models.add(fitted(data.domain, records))
-    big(0)
+    write_public_dataset(0)
     models.add(fitted(data.domain, in_memory(datasets.load("mine"))))
     assert len(models) == 1
 
@@ -117,10 +117,10 @@ def fitted(domain, records):
     return str(model.model_) + str(model.privacy_) + str(model.n_records_)
 
 
-def test_parts_have_the_checksum_and_the_records_of_one_memory(big):
-    big()
+def test_parts_have_the_checksum_and_the_records_of_one_memory(write_public_dataset):
+    write_public_dataset()
     dataset = datasets.load("mine")
-    big(100)
+    write_public_dataset(100)
     parted = datasets.prepare("mine", "coded")
     assert isinstance(parted, PartedDataset)
     assert parted == datasets.read_coded("coded")
@@ -130,25 +130,25 @@ def test_parts_have_the_checksum_and_the_records_of_one_memory(big):
     np.testing.assert_array_equal(np.concatenate([one.labels for one in records]), dataset.y)
     assert dataset.n_rows == parted.n_rows == N
     assert datasets.is_current("coded")
-    big(50)
+    write_public_dataset(50)
     again = datasets.prepare("mine", "coded")
-    # Nothing is left of the earlier parts.
+    # Encoding again deletes the earlier parts.
     assert len(list(Path("coded").glob("*parts-*/*.npy"))) == 2 * len(again.parts) == 28
 
 
-def test_what_is_coded_in_another_form_is_coded_again(big):
-    big(100)
+def test_what_is_coded_in_another_form_is_coded_again(write_public_dataset):
+    write_public_dataset(100)
     datasets.prepare("mine", "coded")
-    big()
+    write_public_dataset()
     assert not datasets.is_current("coded")
     datasets.prepare("mine", "coded")
     assert datasets.is_current("coded")
-    big(100)
+    write_public_dataset(100)
     assert not datasets.is_current("coded")
 
 
-def test_tables_beyond_a_public_bound_are_in_parts(big):
-    big()
+def test_tables_beyond_a_public_bound_are_in_parts(write_public_dataset):
+    write_public_dataset()
     about = datasets.describe("mine")
     assert about.part_rows == 0
     large = replace(about, n_rows=MOST_VALUES // 3 + 1)
@@ -157,9 +157,9 @@ def test_tables_beyond_a_public_bound_are_in_parts(big):
     assert replace(large, records=datasets.description.Subsample(first=9)).part_rows == 0
 
 
-def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
-    """What holds a part is sent as a recipe: where it begins again, its answers are the same."""
-    big(100)
+def test_a_part_that_is_lost_is_read_again(write_public_dataset, monkeypatch):
+    """A lost part is sent again as a recipe, and its answers are the same."""
+    write_public_dataset(100)
     data = datasets.prepare("mine", "coded")
     n_bins = np.array(data.domain.n_bins)
     kept = fitted(data.domain, PartedRecords(data.parts, n_bins))
@@ -174,13 +174,13 @@ def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
 
     monkeypatch.setattr(parts.OpenPart, "ask", forgetful)
     lost = fitted(data.domain, PartedRecords(data.parts, n_bins, Threads(1)))
-    # A question for each of six releases.
+    # Each of the six releases asks every part.
     assert len(calls) == 6 * len(data.parts)
     assert lost == kept
 
 
 class Counting:
-    """Counts its questions, and fails half-way at the second."""
+    """Count the questions; the second question fails at half."""
 
     def __init__(self, records):
         self.n = 0
@@ -192,8 +192,8 @@ class Counting:
         return self.n
 
 
-def test_what_failed_half_way_answers_nothing_more(big):
-    big(100)
+def test_what_failed_half_way_answers_nothing_more(write_public_dataset):
+    write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, Counting)
     assert [held.ask("count", (False,)) for _ in range(2)] == [1, 2]
@@ -202,8 +202,10 @@ def test_what_failed_half_way_answers_nothing_more(big):
     assert held.ask("count", (False,)) == 1
 
 
-def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(big, monkeypatch):
-    big(100)
+def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(
+    write_public_dataset, monkeypatch
+):
+    write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     with monkeypatch.context() as other:
         other.setattr(parts, "VERSION", "0.0.0")
@@ -212,24 +214,26 @@ def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(big
         pickle.loads(sent)
 
 
-# Refused ----------------------------------------------------------------------------------------
+# Refusals ---------------------------------------------------------------------------------------
 
 
-def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypatch):
-    big(100)
+def test_a_learner_that_needs_one_memory_is_refused_before_coding(
+    write_public_dataset, monkeypatch
+):
+    write_public_dataset(100)
     monkeypatch.setattr(datasets, "prepare", None)
     said = (
         "mine: lazybb needs all records in memory, but these are partitioned. Learners of "
         "partitioned records are: noisy_bayes, random_trees, privgam"
     )
     with pytest.raises(ReleaseError, match=said):
-        release(request(learner="lazybb"), seed=SEED)
+        release(release_request(learner="lazybb"), seed=SEED)
     with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
-        release(request(learner="choose"), seed=SEED)
+        release(release_request(learner="choose"), seed=SEED)
     with pytest.raises(ReleaseError, match="partitioned: use trust = 'central'"):
         release(gam(learner="random_trees"), seed=SEED)
     fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
-    big(100, columns=fine)
+    write_public_dataset(100, columns=fine)
     with pytest.raises(
         ReleaseError, match="noisy_bayes merges mixed bins with all records in memory"
     ):
@@ -240,30 +244,30 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
         registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 
-def test_an_ordinary_table_is_one_part_whoever_adds_up(big, capsys):
-    big()
+def test_an_ordinary_table_is_one_part_whoever_adds_up(write_public_dataset, capsys):
+    write_public_dataset()
     for number, how in enumerate((["--engine", "dask"], ["--scheduler", "tcp://127.0.0.1:1"])):
         words = ["--epsilon", "1", "--learner", "noisy_bayes", "--seed", "1", *how]
         assert main.main(["release", "mine", *words, "--output", f"out/{number}"]) == 0
         assert "mine is one part, which trains here" in capsys.readouterr().err
 
 
-def test_what_needs_all_records_in_memory_says_so(big):
-    big(100)
+def test_what_needs_all_records_in_memory_says_so(write_public_dataset):
+    write_public_dataset(100)
     datasets.prepare("mine", "coded")
     with pytest.raises(DatasetError, match=r"mine must be in memory .* rows_per_part: 0 in"):
         datasets.read("coded")
 
 
-def test_parts_are_of_all_records(big):
-    big(100, records={"first": 50}, n_rows=50)
+def test_parts_are_of_all_records(write_public_dataset):
+    write_public_dataset(100, records={"first": 50}, n_rows=50)
     with pytest.raises(DatasetError, match="rows_per_part is for all records of the files"):
         datasets.describe("mine")
 
 
 @pytest.mark.parametrize("damage", ["codes", "labels", "cut", "empty", "gone"])
-def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
-    big(100)
+def test_a_part_that_is_not_what_was_coded_is_refused(write_public_dataset, damage):
+    write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     path = Path(part.path)
     if damage == "gone":
@@ -279,12 +283,12 @@ def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
     with pytest.raises(PartError, match=said):
         part.records()
     shutil.rmtree(path.parent)
-    # As that is the way out, they are coded anew before anything is spent.
+    # Deleting the folder is the remedy: the next run encodes again.
     assert not datasets.is_current("coded")
 
 
-def test_records_that_are_refused_leave_no_parts(big):
-    big(100)
+def test_records_that_are_refused_leave_no_parts(write_public_dataset):
+    write_public_dataset(100)
     text = Path("data/mine.csv").read_text()
     Path("data/mine.csv").write_text(text[: text.rindex("\n", 0, -1)] + "\n1,Rome,2,no\n")
     with pytest.raises(DatasetError, match=r"line 701 .* 'town' is 'Rome'"):
@@ -292,19 +296,19 @@ def test_records_that_are_refused_leave_no_parts(big):
     assert not list(Path("coded").glob("*parts-*"))
 
 
-# Resumed ----------------------------------------------------------------------------------------
+# Resumed releases -------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def stopped(big, monkeypatch):
-    """A release that was stopped while it was trained; its model, had it not been."""
-    big(100)
+def stopped(write_public_dataset, monkeypatch):
+    """Stop a release during training; return the model that it would have had."""
+    write_public_dataset(100)
     expected = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
 
     def killed(*_):
-        # As by SIGKILL, no line is written after it.
+        # SIGKILL leaves no time to write another line.
         monkeypatch.setattr(BudgetLedger, "close", lambda *_: None)
         raise SystemExit
 
@@ -328,7 +332,7 @@ def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
         release(gam(), seed=SEED, resume=True)
 
 
-def test_only_the_same_release_is_resumed(stopped, big):
+def test_only_the_same_release_is_resumed(stopped, write_public_dataset):
     with pytest.raises(ReleaseError, match="nothing to resume"):
         release(gam(delta=2 * DELTA), seed=SEED, resume=True)
     with pytest.raises(ReleaseError, match="began with another model_epsilon"):
@@ -337,14 +341,14 @@ def test_only_the_same_release_is_resumed(stopped, big):
         release(gam(parameters={"n_estimate": None}), seed=SEED, resume=True)
     with pytest.raises(ReleaseError, match="began with another seed"):
         release(gam(), seed=SEED + 1, resume=True)
-    big(100, n=N - 1)
+    write_public_dataset(100, n=N - 1)
     with pytest.raises(ReleaseError, match=r"began with another (checksum|sources)"):
         release(gam(), seed=SEED, resume=True)
     assert [one.state for one in BudgetLedger(Path("releases/mine")).releases()] == [RESERVED]
 
 
-def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
-    big(100, budget={"epsilon": 1, "delta": DELTA}, public_benchmark=False)
+def test_a_secret_release_is_resumed_within_its_budget(write_public_dataset, monkeypatch):
+    write_public_dataset(100, budget={"epsilon": 1, "delta": DELTA}, public_benchmark=False)
     trained = releasing._train
 
     def lost(*_):
@@ -363,19 +367,19 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
     assert released.statement.epsilon == 1.0
 
 
-# In studies -------------------------------------------------------------------------------------
+# Parts in studies -------------------------------------------------------------------------------
 
 
 def methods_of(**learners):
-    return study_of(learners, datasets=["mine"], epsilons=[1], delta=DELTA)
+    return study_with(learners, datasets=["mine"], epsilons=[1], delta=DELTA)
 
 
-def test_a_study_has_the_same_results_in_parts(big, tmp_path):
-    """Folds, their scores and those of training: what each run is trained on is chosen alike."""
+def test_a_study_has_the_same_results_in_parts(write_public_dataset, tmp_path):
+    """Folds, accuracies on the training part and scores are equal: runs train on the same rows."""
     made = methods_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})
     results = []
     for rows in (None, 90):
-        big(rows)
+        write_public_dataset(rows)
         datasets.prepare("mine", f"coded-{rows}")
         data = datasets.read_coded(f"coded-{rows}")
         readiness.check(made, data)
@@ -390,8 +394,8 @@ def test_a_study_has_the_same_results_in_parts(big, tmp_path):
     assert results[:6] == results[6:]
 
 
-def test_a_study_refuses_learners_that_need_one_memory(big):
-    big(100)
+def test_a_study_refuses_learners_that_need_one_memory(write_public_dataset):
+    write_public_dataset(100)
     made = methods_of(boost={"learner": "lazybb"})
     about = {"mine": datasets.describe("mine")}
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Records in parts, asked by Dask: real schedulers and workers, as a user starts them."""
+"""Partitioned records on Dask: real schedulers and workers, started as by a user."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ from privcurve.releases.released import MODEL
 BIN = Path(sys.executable).parent
 N, ROWS = 7_000, 1_000
 COMMAND = ["release", "mine", "--epsilon", "1", "--delta", str(DELTA), "--seed", str(SEED)]
-# Shorter numbers are in every log: times, ports, sizes.
+# Shorter numbers occur in every log: times, ports, sizes.
 LONG = 6
 
 needs_dask = pytest.mark.skipif(
@@ -33,8 +33,8 @@ needs_dask = pytest.mark.skipif(
 )
 
 
-def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
-    big(100)
+def test_without_the_package_one_message_says_how_to_get_it(write_public_dataset, monkeypatch):
+    write_public_dataset(100)
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setattr(datasets, "prepare", None)
     with pytest.raises(ReleaseError, match=r"pip install 'privcurve\[dask\]'. Nothing was trained"):
@@ -42,15 +42,15 @@ def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
 
 
 @needs_dask
-def test_a_scheduler_that_does_not_answer_is_named(big, monkeypatch):
-    big(100)
+def test_a_scheduler_that_does_not_answer_is_named(write_public_dataset, monkeypatch):
+    write_public_dataset(100)
     monkeypatch.setattr(parts, "WAIT", 0.3)
     with pytest.raises(ReleaseError, match=r"Dask has no workers at tcp://127\.0\.0\.1:1: "):
         release(gam(), seed=SEED, scheduler="tcp://127.0.0.1:1")
 
 
 class Machines:
-    """A scheduler and workers, each a process with a log."""
+    """Start a scheduler and workers, each a process with a log."""
 
     def __init__(self, folder):
         self._folder, self._running = folder, []
@@ -70,7 +70,7 @@ class Machines:
         return self._running[-1]
 
     def worker(self):
-        # Without a nanny, which would start a worker that was killed again.
+        # A nanny would start a killed worker again.
         return self.start("worker", self.address, "--nthreads", "1", "--no-nanny")
 
     def text(self):
@@ -92,19 +92,19 @@ def machines(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def expected(big):
-    """Return the model of the same records in one memory; the folder is as before it."""
-    big(n=N)
+def expected(write_public_dataset):
+    """Return the model of the same records without parts; restore the folder."""
+    write_public_dataset(n=N)
     text = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
-    big(ROWS, n=N)
+    write_public_dataset(ROWS, n=N)
     return text
 
 
 @pytest.fixture
 def at_question(monkeypatch):
-    """Let something happen at a question, and note all exact answers; returns these."""
+    """Return a function that calls `happens` at a question, and returns all exact answers."""
 
     def watch(number, happens):
         ask, calls, answers = Cluster.ask, [], []
@@ -124,13 +124,13 @@ def at_question(monkeypatch):
 
 
 def make_rows(part):
-    """Return a function that turns records with the columns of a part into rows to be summed."""
+    """Return a function that makes summable rows from records with the columns of a part."""
     maps = bin_maps(np.array(part.n_bins), [False] * len(part.n_bins), 8)
     return partial(ScoredRows, maps=maps, n_classes=2, bits=20, norm=1)
 
 
 def fail_on_workers(machines):
-    """Ask what can't be answered, of which workers tell in their logs."""
+    """Ask a question that fails, so that workers log an error."""
     with parts.open_engine(parts.DASK, machines.address) as engine:
         held_parts = datasets.read_coded("results/data/mine").parts
         held = engine.hold(held_parts, make_rows(held_parts[0]))
@@ -181,9 +181,9 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
     ("package", "place"), [("privcurve", "runs privcurve"), ("no", "a worker")]
 )
 def test_machines_with_another_version_are_refused_before_anything_is_spent(
-    machines, big, monkeypatch, package, place
+    machines, write_public_dataset, monkeypatch, package, place
 ):
-    big(ROWS)
+    write_public_dataset(ROWS)
     monkeypatch.setattr(parts, "VERSION", "0.0.0")
     monkeypatch.setattr(parts, "PACKAGE", package)
     with pytest.raises(ReleaseError, match=f"{place}.*install 0.0.0 on each"):
@@ -230,10 +230,10 @@ def test_a_release_without_workers_can_be_resumed_on_this_machine(machines, expe
 
 
 @needs_dask
-def test_what_stands_for_a_part_is_sent_without_its_records(big):
+def test_what_stands_for_a_part_is_sent_without_its_records(write_public_dataset):
     import cloudpickle
 
-    big(100)
+    write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, make_rows(part))
     query = Query(2, len(part.n_bins), sum(part.n_bins), clip=1, norm=1)

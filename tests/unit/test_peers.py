@@ -1,4 +1,4 @@
-"""Classifiers of other libraries: what they are given, what they claim, what they lack."""
+"""Learners of other libraries: the data that they get, their claims, missing packages."""
 
 import importlib.util
 import math
@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from small_study import content
+from small_study import study_mapping
 
 from privcurve.audit.pairs import records
 from privcurve.experiments import study
@@ -39,7 +39,7 @@ def problem(n=400, seed=0):
 
 @pytest.fixture
 def without(monkeypatch):
-    """Return a function that hides a package."""
+    """Return a function that hides a package from imports."""
     original = importlib.util.find_spec
 
     def hide(package):
@@ -50,7 +50,7 @@ def without(monkeypatch):
     return hide
 
 
-# A package that is absent ------------------------------------------------------------
+# Missing packages ------ -------------------------------------------------------------
 
 
 def test_an_absent_package_is_named_with_the_way_to_get_it(without):
@@ -65,7 +65,9 @@ EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0
 
 def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
     without("interpret")
-    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+    made = study.from_mapping(
+        study_mapping({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+    )
     assert list(made.methods) == ["rule~proved"]
     (note,) = made.skipped
     for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
@@ -76,23 +78,27 @@ def test_an_absent_peer_is_checked_all_the_same(without):
     without("interpret")
     wrong = {**EBM, "grid": {"learning_rat": [0.1]}}
     with pytest.raises(study.StudyError, match="did you mean 'learning_rate'"):
-        study.from_mapping(content({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+        study.from_mapping(
+            study_mapping({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+        )
 
 
 def test_a_study_of_nothing_but_absent_peers_is_an_error(without):
     without("interpret")
     with pytest.raises(study.StudyError, match=r"no learner is left.*privcurve\[peers\]"):
-        study.from_mapping(content({"ebm": EBM}), "s", "s.yaml")
+        study.from_mapping(study_mapping({"ebm": EBM}), "s", "s.yaml")
 
 
 @needs_interpret
 def test_a_study_with_the_package_has_all_methods():
-    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+    made = study.from_mapping(
+        study_mapping({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+    )
     assert list(made.methods) == ["ebm~published~delta=1e-05", "rule~proved"]
     assert made.skipped == ()
 
 
-# What the libraries are given --------------------------------------------------------
+# Data that the libraries get ------ --------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -100,7 +106,7 @@ def test_no_library_looks_at_the_data_for_what_is_public(name):
     X, y, n_bins = problem()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
+        warnings.simplefilter("ignore", ResourceWarning)  # other tests leave files open
         installed(name)(n_bins=n_bins, classes=(-1, 1), random_state=0).fit(X, y)
 
 
@@ -108,7 +114,7 @@ def test_no_library_looks_at_the_data_for_what_is_public(name):
 def test_labels_are_learned(name):
     X, y, n_bins = problem(2000)
     model = installed(name)(n_bins=n_bins, epsilon=10.0, random_state=1).fit(X, y)
-    # diffprivlib's forest, given labels -1 and 1, never predicts the frequent one (0.6.6).
+    # diffprivlib's forest with labels −1 and 1 never predicts the frequent one (0.6.6).
     assert (model.predict(X) == y).mean() > 0.8
 
 
@@ -126,7 +132,7 @@ def test_ebm_bins_lie_within_the_public_bounds():
 @needs_interpret
 def test_nominal_columns_of_ebm_show_which_categories_occur_and_the_statement_says_so():
     X, y, n_bins = problem()
-    X[:, 2] = 2 * (X[:, 2] > 0)  # nobody has category 1
+    X[:, 2] = 2 * (X[:, 2] > 0)  # no record has category 1
     ordered = (True, True, False, True)
     options = {"n_bins": n_bins, "ordered": ordered, "random_state": 0}
     fit = estimator_class("dp_ebm")(**options, nominal="as_nominal").fit(X, y)
@@ -145,7 +151,7 @@ def test_ebm_noise_does_not_grow_with_repeated_records():
     alone = learner.fit(X, y, counts).model_.noise_scale_boosting_
     counts[3] = 50
     assert learner.fit(X, y, counts).model_.noise_scale_boosting_ == alone
-    assert not hasattr(learner, "n_records_")  # neighbours differ in it
+    assert not hasattr(learner, "n_records_")  # neighbours differ in this number
 
 
 def test_trees_train_on_repeated_records():
@@ -157,13 +163,13 @@ def test_trees_train_on_repeated_records():
         assert weighted < learner.fit(X, y).decision_function(X).mean()
 
 
-# What they claim ---------------------------------------------------------------------
+# Claims of the libraries ------ ------------------------------------------------------
 
 
 @needs_interpret
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_ebm_noise_keeps_the_claim_for_one_record_more(epsilon):
-    """The Gaussian steps together cost less than ε: interpret adds up two parts of it."""
+    """The Gaussian steps compose to less than ε, because interpret adds up two parts of ε."""
     X, y, n_bins = problem(100)
     learner = estimator_class("dp_ebm")(n_bins=n_bins, epsilon=epsilon, random_state=0)
     statement = learner.fit(X, y).privacy_
@@ -175,7 +181,7 @@ def test_ebm_noise_keeps_the_claim_for_one_record_more(epsilon):
 
 
 def seeds(parts, path=()):
-    """Every random_state below an object that is not None."""
+    """Return the path of every random_state in a nested object that is not None."""
     if isinstance(parts, dict):
         below = parts.items()
     elif isinstance(parts, (list, tuple)):
@@ -199,10 +205,10 @@ def test_a_model_does_not_hold_the_seed_of_its_noise(name):
 
 
 def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
-    """Two equal records in one leaf: a label flips, and P(minority label) grows by exp(2ε).
+    """Two equal records in one leaf: one flipped label raises P(minority label) by exp(2ε).
 
-    300 fits each. P = exp(-2)/2 = 0.068 and 1/2; a factor of exp(1) would make it 0.184 at
-    least where it is 1/2.
+    Each side has 300 fits. P = exp(-2)/2 = 0.068 and 1/2; a factor of exp(1) would mean at least
+    0.184 where the other is 1/2.
     """
     pytest.importorskip("diffprivlib")
     X = np.zeros((2, 1), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""The plan of a run: requested files, refusals, and files that a change makes again."""
+"""The plan of a run: requested files, refusals, and the files that a change makes out of date."""
 
 import json
 import math
@@ -11,20 +11,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import STUDY, lay_out
-from small_study import ROOT, SMALL, read
+from made_up_study import MADE_UP_STUDY, write_made_up_study
+from small_study import ROOT, SMALL_STUDY, plan_with_studies
 
 from privcurve import datasets
 from privcurve.experiments import results
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
 from privcurve.outputs.registry import OUTPUTS
-from privcurve.privacy.seeds import SeedError
 from privcurve.workflow import plan, reading
 
 
 def small(*outputs, **changes):
-    raw = {**SMALL, **({"outputs": list(outputs)} if outputs else {}), **changes}
+    raw = {**SMALL_STUDY, **({"outputs": list(outputs)} if outputs else {}), **changes}
     return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")
 
 
@@ -143,20 +142,20 @@ def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
 def test_words_that_would_have_no_effect_are_refused(changes, says):
     with pytest.raises(StudyError, match=f"s.yaml: {says}.*leave it out"):
         small(**changes)
-    boost = {**SMALL["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
+    boost = {**SMALL_STUDY["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
     assert small(figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost})
 
 
 def test_without_selection_there_is_no_table_of_what_was_selected():
     resampling = {"select": "all", "splits": {"folds": 2}}
-    changes = {key: value for key, value in SMALL.items() if key not in ("folds", "repeats")}
+    changes = {key: value for key, value in SMALL_STUDY.items() if key not in ("folds", "repeats")}
     made = from_mapping({**changes, **resampling, "outputs": ["accuracy"]}, "s", "s.yaml")
     with pytest.raises(StudyError, match="'select: all' has none"):
         plan.outputs_of(made, "s.yaml")
 
 
 def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
-    run = read(tmp_path, good=SMALL, bad="title: [")
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, bad="title: [")
     assert list(run.studies) == ["good"]
     (note,) = run.notes(["good"])
     assert "bad.yaml is not valid YAML" in note
@@ -167,30 +166,34 @@ def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
 
 
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
-    # The audit is of the first study, too.
-    run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
+    # The audit uses the first study.
+    run = plan_with_studies(
+        tmp_path, ("bad", "good"), good=SMALL_STUDY, bad={**SMALL_STUDY, "epsilons": [-1]}
+    )
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
     assert "epsilon must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
-    run = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
+    run = plan_with_studies(tmp_path, good={**SMALL_STUDY, "outputs": ["selected_settings"]})
     (why,) = run.refusals.values()
     assert why == "leaderboard: no configured study has the output accuracy, which it shows: good"
 
 
 def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tmp_path):
     large = {"privgam": {"learner": "privgam", "deltas": [0.5]}}
-    run = read(tmp_path, good=SMALL, large={**SMALL, "learners": large})
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, large={**SMALL_STUDY, "learners": large})
     for words in (["large"], ["-n", "large_accuracy"], ["results/tables/large/accuracy.csv"]):
         assert "is not private on toy-line" in run.notes(words)[0]
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
 
 
 def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
-    own = {**SMALL["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
+    own = {**SMALL_STUDY["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
     both = {**own, "gam": {"learner": "privgam"}}
-    run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})
+    run = plan_with_studies(
+        tmp_path, good={**SMALL_STUDY, "learners": own}, used={**SMALL_STUDY, "learners": both}
+    )
     (note,) = run.notes(["good"])
     assert note.endswith("good.yaml: epsilons: no learner uses them, as each has its own")
     assert run.notes(["used"]) == []
@@ -198,13 +201,15 @@ def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
 
 @pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])
 def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
-    run = read(tmp_path, **{"good": SMALL, name: SMALL})
+    run = plan_with_studies(tmp_path, **{"good": SMALL_STUDY, name: SMALL_STUDY})
     assert f"config/studies/{name}.yaml: '{name}' is already a target" in run.broken[name]
 
 
 def test_two_studies_may_not_write_the_same_file(tmp_path):
-    run = read(tmp_path, good={**SMALL, "figure": "one"}, another={**SMALL, "figure": "one"})
-    # The configured one is there first.
+    run = plan_with_studies(
+        tmp_path, good={**SMALL_STUDY, "figure": "one"}, another={**SMALL_STUDY, "figure": "one"}
+    )
+    # The configured folder takes precedence.
     assert list(run.studies) == ["good"]
     assert "'results/figures/one.pdf' is already" in run.broken["another"]
     assert "config/studies/good.yaml" in run.broken["another"]
@@ -212,51 +217,51 @@ def test_two_studies_may_not_write_the_same_file(tmp_path):
 
 def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    configuration = read(tmp_path, good=SMALL).configuration
+    configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     folder = tmp_path / "papers/mine/studies"
     folder.mkdir(parents=True)
-    (folder / "first.yaml").write_text(yaml.safe_dump({**SMALL, "paper": "mine"}))
+    (folder / "first.yaml").write_text(yaml.safe_dump({**SMALL_STUDY, "paper": "mine"}))
     run = reading.read({**configuration, "studies": ["first"]}, tmp_path)
     assert list(run.studies) == ["first", "good"]
     assert str(run.files["first"]) == "papers/mine/studies/first.yaml"
-    # Of two of one name the configured folder's counts.
+    # If two studies have one name, the study in the configured folder counts.
     (folder / "good.yaml").write_text("title: [")
     assert str(reading.read(configuration, tmp_path).files["good"]) == "config/studies/good.yaml"
-    # Elsewhere a paper of that folder too, also beside a folder that is configured.
+    # A run elsewhere finds papers in its own folder, next to a configured folder.
     other = tmp_path / "elsewhere/papers/mine/studies"
     other.mkdir(parents=True)
-    (other / "first.yaml").write_text(yaml.safe_dump(SMALL))
+    (other / "first.yaml").write_text(yaml.safe_dump(SMALL_STUDY))
     monkeypatch.chdir(tmp_path / "elsewhere")
     files = reading.study_files({}, tmp_path)
     assert {name: str(path) for name, path in files.items()} == {
         "first": "papers/mine/studies/first.yaml", "good": "../config/studies/good.yaml"
     }  # fmt: skip
     assert reading.study_files({"studies_folder": "../config/studies"}, tmp_path) == files
-    # Those of the workflow itself are left out then.
+    # Then the workflow's own studies are left out.
     monkeypatch.chdir(tmp_path)
     assert list(reading.study_files({"studies_folder": "config/studies"}, tmp_path)) == ["good"]
 
 
 def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    configuration = read(tmp_path, good=SMALL).configuration
+    configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     for paper in ("mine", "other"):
         folder = tmp_path / f"papers/{paper}/studies"
         folder.mkdir(parents=True)
-        (folder / "first.yaml").write_text(yaml.safe_dump(SMALL))
+        (folder / "first.yaml").write_text(yaml.safe_dump(SMALL_STUDY))
     run = reading.read(configuration, tmp_path)
     assert list(run.studies) == ["good"]
     assert run.broken == {
         "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml "
         "must not have the same name; rename one"
     }
-    # The configured folder's counts before any paper's.
+    # The configured folder takes precedence over papers.
     shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")
     assert list(reading.read(configuration, tmp_path).studies) == ["first", "good"]
 
 
 def test_papers_are_the_studies_that_say_so(tmp_path):
-    run = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, paper={**SMALL_STUDY, "paper": "mine"})
     assert run.paper_studies == ["paper"]
     files = run.files_of(run.paper_studies)
     assert "results/tables/paper/accuracy.csv" in files
@@ -274,13 +279,13 @@ def test_the_rules_are_all_reserved():
 
 
 def test_rules_run_in_the_environment_that_snakemake_runs_in():
-    """One of their own can't hold this package: it has no path to the checkout."""
+    """An environment of a rule would lack this package, because it has no path to the checkout."""
     for path in [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]:
         assert not re.findall(r"^ *(conda|container|envmodules):", path.read_text(), re.MULTILINE)
 
 
 def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
-    run = read(tmp_path, good=SMALL)
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY)
     assert run.is_local("data")
     assert run.is_local("outputs")
     other = replace(run, configuration={**run.configuration, "local_jobs": ["outputs"]})
@@ -298,7 +303,7 @@ def test_every_output_has_a_caption_in_the_report():
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lay_out(tmp_path)
+    return write_made_up_study(tmp_path)
 
 
 def digests():
@@ -324,9 +329,9 @@ def test_what_is_read_is_in_the_digest(tiny):
     printed.write_text(printed.read_text().replace(",9\n", ",5\n"))
     assert changed(before) == {"printed"}
     before = digests()
-    lay_out(Path(), learners={**STUDY["learners"], "rule": {"learner": "one_rule", "vary": {
-        "mechanism": ["auto", "permute_and_flip"]}}})  # fmt: skip
-    # The table of Rademacher complexity reads that of accuracy.
+    rule = {"learner": "one_rule", "vary": {"mechanism": ["auto", "permute_and_flip"]}}
+    write_made_up_study(Path(), learners={**MADE_UP_STUDY["learners"], "rule": rule})
+    # The table of Rademacher complexity reads the accuracy table.
     assert {"sparsity", "model_card", "audit"}.isdisjoint(changed(before))
     assert {"accuracy", "sweep"} <= changed(before)
 
@@ -343,7 +348,7 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     make(tiny, request)
     assert tiny.is_current(request)
     assert not reading.read_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(request)
-    # Of trainings that failed: these are tried again.
+    # An output of failed trainings is out of date: they are tried again.
     path = record.output_record(tiny.context(request)).path
     written = json.loads(path.read_text())
     path.write_text(json.dumps({**written, "complete": False}))
@@ -355,14 +360,14 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     assert not tiny.is_current(request)
     table.write_text(text)
     assert tiny.is_current(request)
-    # Data that were coded anew, without a run that knows of it.
+    # The data were encoded again, outside of a run.
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
     assert not tiny.is_current(request)
 
 
 def test_a_figure_is_made_again_of_a_table_of_other_data(tiny):
-    """Though it was made for the same study, and reads no dataset itself."""
+    """The figure reads only the table, of the same study, and no dataset."""
     table, _, figure = tiny.study_outputs("tiny")[:3]
     make(tiny, table)
     make(tiny, figure)
@@ -376,14 +381,14 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
     request = tiny.study_outputs("tiny")[0]
     make(tiny, request)
     assert tiny.notes(["tiny"]) == []
-    lay_out(Path(), outputs=["selected_settings"], paper=None)
+    write_made_up_study(Path(), outputs=["selected_settings"], paper=None)
     shrunk = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     (note,) = shrunk.notes(["tiny"])
     assert note == (
         "left over: results/tables/tiny/accuracy.csv and 2 more: no study makes them now (see "
         "results/made)"
     )
-    # It may be a table of a study of another folder, or of one that can't be read.
+    # The files may belong to a study in another folder, or to a study with an error.
     assert replace(shrunk, studies={}).notes([]) == []
     for file in request.files.all:
         file.unlink()
@@ -391,13 +396,13 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
 
 
 def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(tiny):
-    lay_out(Path(), outputs=[{"accuracy": {"name": "mine"}}], paper=None)
+    write_made_up_study(Path(), outputs=[{"accuracy": {"name": "mine"}}], paper=None)
     named = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     make(named, named.study_outputs("tiny")[0])
     assert named.notes([]) == []
     (note,) = tiny.notes([])
     assert note.startswith("left over: results/tables/mine.csv and 2 more: no study makes them now")
-    # What is of the whole run is not made while its first study can't be read.
+    # Outputs over all studies are not left over while the first study has an error.
     Path("results/made/mine.json").rename("results/made/audit.json")
     assert tiny.notes([]) == []
     Path("results/made/audit.json").rename("results/made/mine.json")
@@ -405,7 +410,7 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
 
 
 def is_stale(run, request, **changes):
-    """Ask a plan that knows nothing yet, as each start of Snakemake does."""
+    """Ask a new plan without cached answers, as each start of Snakemake does."""
     new = replace(run, configuration={**run.configuration, **changes})
     return new.is_stale(request.files.all, partial(new.is_current, request))
 
@@ -419,7 +424,7 @@ def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
     table = Path("results/tables/tiny/accuracy.csv")
     table.write_text(table.read_text() + "x")
     assert is_stale(tiny, request)
-    # What a run makes meanwhile changes no answer of it.
+    # A plan caches its answers, so outputs that its run makes change none.
     run = replace(tiny)
     for _ in range(2):
         assert run.is_stale(request.files.all, partial(run.is_current, request))
@@ -428,7 +433,7 @@ def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
 
 
 def test_what_can_not_be_judged_is_stale(tiny):
-    """Data whose description has gone, for example: the job says why."""
+    """For example, data without a description; the job reports the reason."""
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(domain.read_text().replace('"name": "toy-line"', '"name": "gone"'))
     is_current = partial(datasets.is_current, domain.parent)
@@ -448,7 +453,7 @@ TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "
 
 
 def beside_tiny(folder, **studies):
-    """Lay studies out beside the made-up one, and read all of them."""
+    """Write studies next to the made-up one, and return the plan of all of them."""
     shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas", dirs_exist_ok=True)
     for name, content in studies.items():
         (folder / f"config/studies/{name}.yaml").write_text(yaml.safe_dump(content))
@@ -470,7 +475,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         table["verdict"].tolist()
         == pd.read_csv("results/tables/tiny/claims.csv")["verdict"].tolist()
     )
-    # A job, which sees its own study and what that names, wants the same as the run.
+    # A job reads only its study and the studies that it names; its digest equals the run's.
     job = reading.read_one(run.files["whole"], 1, 30, {"tiny": run.files["tiny"]})
     before = run.digest(request)
     assert job.digest(job.study_outputs("whole")[0]) == before
@@ -487,7 +492,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     claimed.write_text(yaml.safe_dump(content))
     says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
-    # Studies of a paper may stand in its own folder alone.
+    # The studies of a paper may be only in the paper's folder.
     Path("papers/tiny/studies").mkdir()
     shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
     assert beside_tiny(tmp_path).broken.get("tiny") is None
@@ -507,9 +512,9 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
 )
 def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, says):
     raw = {key: value for key, value in {**TOGETHER, **changes}.items() if value is not None}
-    ill = {**SMALL, "splits": {"folds": 2}, "outputs": ["accuracy"]}
+    ill = {**SMALL_STUDY, "splits": {"folds": 2}, "outputs": ["accuracy"]}
     del ill["folds"], ill["repeats"]
-    others = {"other": SMALL, "ill": ill}
+    others = {"other": SMALL_STUDY, "ill": ill}
     more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
     run = beside_tiny(tmp_path, whole=raw, more=more, **others)
     assert run.broken["whole"].startswith("config/studies/whole.yaml: ")
@@ -529,16 +534,20 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     ],
 )
 def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
-    page = {**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": tables}}]}
-    ill = {**SMALL, "epsilons": [-1]}
-    run = read(tmp_path, good=SMALL, ill=ill, page=page)
+    page = {**SMALL_STUDY, "outputs": ["accuracy", {"leaderboard": {"tables": tables}}]}
+    ill = {**SMALL_STUDY, "epsilons": [-1]}
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, ill=ill, page=page)
     assert run.broken["page"].startswith("config/studies/page.yaml: outputs: ")
     assert says in run.broken["page"]
     assert list(run.studies) == ["good"]
-    # Who reads that one can't be read either, and who reads what is there can.
-    shown = [{**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
-             for name in ("page", "good")]  # fmt: skip
-    other = read(tmp_path / "other", good=SMALL, ill=ill, page=page, again=shown[0], fine=shown[1])
+    # A study that reads a broken study is broken too; a study that reads a good one is not.
+    shown = [
+        {**SMALL_STUDY, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
+        for name in ("page", "good")
+    ]
+    other = plan_with_studies(
+        tmp_path / "other", good=SMALL_STUDY, ill=ill, page=page, again=shown[0], fine=shown[1]
+    )
     assert list(other.studies) == ["fine", "good"]
     assert "again.yaml: outputs: leaderboard: page: config/studies/page" in other.broken["again"]
 
@@ -554,41 +563,16 @@ def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
 
 def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
-    run = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, mine={**SMALL_STUDY, "outputs": [sweep]})
     assert "'mine' is already a target or a file of config/studies/mine" in run.broken["mine"]
 
 
 def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
-    ads = {**SMALL, "datasets": ["avazu"], "outputs": ["accuracy"]}
-    run = read(tmp_path, good=SMALL, ads=ads)
+    ads = {**SMALL_STUDY, "datasets": ["avazu"], "outputs": ["accuracy"]}
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, ads=ads)
     run.refuse("good")
     with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
         run.refuse("ads")
 
 
-# Seeds: who makes a secret, and what is refused a public one.
-
-
-@pytest.mark.slow
-def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
-    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
-    configuration = {**read(tmp_path, ["s"], s=SMALL).configuration, "seed": "secret"}
-    with pytest.raises(SeedError, match="can't be read"):
-        reading.read(configuration, tmp_path, decides=False)
-    assert not (tmp_path / "seeds").exists()
-    made = reading.read(configuration, tmp_path)
-    assert made.seed == reading.read(configuration, tmp_path, decides=False).seed
-    (note,) = made.notes(["s"])
-    assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
-    assert made.seed.key.hex() not in note
-
-
-def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
-    own()
-    plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"mine\.yaml: the seed must be secret .* 'mine'"):
-        plan.refuse("mine")
-    # Another study is not stopped by it, and is told of it.
-    plan.refuse("good")
-    assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
-    assert list(plan.studies) == ["good"]
+# Seeds: who creates a secret, and which data are refused a public seed.

@@ -1,4 +1,4 @@
-"""What coding costs: a model on the raw columns, beside those on the codes and the private ones."""
+"""The cost of encoding: a model on raw columns, next to models on codes and private models."""
 
 import html
 import math
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import BOOST, lay_out, request_of
+from made_up_study import BOOST, output_request, write_made_up_study
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
@@ -55,7 +55,7 @@ OUTPUTS = ["accuracy", "selected_settings", "raw", "price", "learning_curves", "
 
 
 def shop(n=N):
-    """Return a table whose label hangs on where in the first of ten equal bins a value is."""
+    """Return a table whose label depends on where a value is in the first of ten bins."""
     rng = np.random.default_rng(3)
     seconds = np.round(rng.exponential(500, n), 1)
     pages = rng.choice(["home", "shop", "help", "about"], n)
@@ -80,7 +80,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def as_numbers(table):
-    """Return the columns as a person would make them ready for scikit-learn."""
+    """Return the columns as a user would prepare them for scikit-learn."""
     days = (pd.to_datetime(table["day"]) - pd.Timestamp("1970-01-01")).dt.days
     codes, _ = pd.factorize(table["page"].replace("", None))
     seconds = pd.to_numeric(table["seconds"], errors="coerce")
@@ -88,20 +88,20 @@ def as_numbers(table):
 
 
 def test_a_learner_that_has_the_name_of_the_model_on_raw_columns_is_refused():
-    request_of("raw", learners={"mine": {"learner": "logistic_regression"}})
+    output_request("raw", learners={"mine": {"learner": "logistic_regression"}})
     with pytest.raises(StudyError, match="the study must have no learner called 'raw'"):
-        request_of("raw", learners={"raw": {"learner": "logistic_regression"}})
+        output_request("raw", learners={"raw": {"learner": "logistic_regression"}})
 
 
 def test_raw_columns_match_the_file(folder):
     table = shop()
-    table.loc[3, "seconds"] = 250_000.5  # beyond its bound
+    table.loc[3, "seconds"] = 250_000.5  # beyond the upper bound
     write(table)
     raw = raw_columns(datasets.load("shop"))
     np.testing.assert_array_equal(raw.X, as_numbers(table))
     assert raw.categorical == (False, False, True)
     assert raw.X_test is None
-    # Codes in the same form: ten bins of seconds, one of them missing; unlisted pages are one.
+    # Encoded columns: ten bins of seconds, NaN for missing; unlisted pages share a code.
     codes = coded_columns(datasets.load("shop"))
     assert np.isnan(codes.X[::17, 0]).all()
     assert set(codes.X[:, 2]) == {0, 1, 2, 3}
@@ -116,7 +116,7 @@ def test_of_too_many_categories_the_rarest_share_one(folder):
     numbers, counts = np.unique(column, return_counts=True)
     assert len(numbers) == MOST_CATEGORIES
     assert column[::2][:100].tolist() == column[1::2][:100].tolist() == list(range(100))
-    # 100 pages that come twice, 154 that come once, and what is left together.
+    # 100 pages that occur twice, 154 that occur once, and one code for all others.
     assert sorted(counts)[-1] == N - 200 - 154
     with threadpool_limits(1):
         HistGradientBoostingClassifier(categorical_features=[0], max_iter=1).fit(
@@ -144,7 +144,7 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
     table = shop()
     write(table)
     data = datasets.load("shop")
-    table.loc[1, "seconds"] = 1.5  # the code stays
+    table.loc[1, "seconds"] = 1.5  # the code does not change
     write(table)
     assert datasets.load("shop").checksum == data.checksum
     with pytest.raises(datasets.DatasetError, match="changed after it was encoded"):
@@ -153,12 +153,12 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
 
 def test_a_learner_may_be_called_raw_where_nothing_else_is():
     free = {"learner": "logistic_regression", "title": "LR"}
-    assert titles_of(request_of("accuracy", learners={"raw": free}).study)["raw"] == "LR"
+    assert titles_of(output_request("accuracy", learners={"raw": free}).study)["raw"] == "LR"
 
 
 def made(folder, table, **changes):
     write(table, public_benchmark=True, **changes.pop("description", {}))
-    return lay_out(
+    return write_made_up_study(
         folder,
         **{
             **{"datasets": ["shop"], "folds": None, "repeats": None, "paper": None},
@@ -177,7 +177,7 @@ def make(plan, *words):
 
 
 def direct(X, y, train, scored, seed):
-    """Fit scikit-learn as anyone would."""
+    """Fit scikit-learn directly."""
     model = HistGradientBoostingClassifier(categorical_features=[2], random_state=seed)
     with threadpool_limits(1):
         model.fit(X[train], y[train])
@@ -207,7 +207,7 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares
         assert row["log_loss"] == pytest.approx(log_loss(y[scored], chances), abs=1e-6)
     means = read_table(outputs["raw"].files.frames[0]).set_index("method")
     assert means.loc["raw", "accuracy"] == pytest.approx(mine["accuracy"].mean(), abs=1e-6)
-    # The label hangs on what ten equal bins hide.
+    # Ten equal bins hide the positions on which the label depends.
     assert means.loc["raw", "accuracy"] > means.loc["raw_codes", "accuracy"] + 0.15
 
 
@@ -262,7 +262,7 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
     assert datasets.read(CODED / "shop").checksum == before
     fresh = [plan.is_current(outputs[word]) for word in ("accuracy", "raw", "price")]
     assert fresh == [True, False, False]
-    # A word more that means a missing value.
+    # Add another marker of missing values.
     from privcurve.outputs.base import _describe_in
 
     _describe_in.cache_clear()
@@ -289,7 +289,7 @@ def scored(method, epsilon, values, learner=None, calibration=None, kind="not pr
 
 
 def unnamed(title):
-    """A method of a shipped learner: nothing is to be said beside its title."""
+    """Return a shipped learner's method, whose title needs no addition."""
     return SimpleNamespace(title=title, relation=None, contract="", label=str)
 
 
@@ -317,7 +317,8 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
     published = scored("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
     weak = scored("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
     told = priced(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
-    # Of 0.011, 0.012, 0.009, 0.012 the standard deviation is 0.0014; √(1/4 + 0.2/0.8) times that.
+    # The differences 0.011, 0.012, 0.009, 0.012 have standard deviation 0.0014; times √(1/4 +
+    # 0.2/0.8).
     assert told.loc[1, "sentence"] == (
         "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919); "
         "lost by privacy at ε = 1: 0.019 ± 0.001 (GAM: 0.900)"
@@ -337,7 +338,7 @@ def test_where_nothing_is_by_rule_coding_alone_is_priced():
     )
     told = priced(RAW, FREE, MAJORITY, not_covered)
     assert told.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
-    # Codes may be worth more than raw columns.
+    # Codes may give a better model than raw columns.
     better = scored("free", math.inf, [0.96, 0.96, 0.95, 0.96])
     assert "lost by coding −0.028 ± 0.004" in priced(RAW, better, not_covered).loc[1, "sentence"]
 
@@ -389,9 +390,9 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     page = html.unescape(outputs["leaderboard"].files.others["page"].read_text("utf-8"))
     for sentence in sentences.values():
         assert f"<p>{sentence[0].upper()}{sentence[1:]}.</p>" in page
-    # The best on codes is "without privacy" on the page as in the terminal.
+    # "without privacy" is the best model on codes, on the page as in the terminal.
     (best,) = re.findall(r"At ε = 0\.693147 .*?without privacy (0\.\d+)", said) or ["none"]
     assert page.count(f"without privacy {best}") == said.count(f"without privacy {best}")
     assert "Raw columns (histogram boosting)" in page
-    # Whoever is mailed it sees that its numbers are for the holder.
+    # A reader who gets the page by mail sees that its numbers are only for the data owner.
     assert leaderboard.OWNERS in page.partition("<h2")[0]

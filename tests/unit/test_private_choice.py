@@ -1,4 +1,4 @@
-"""A learner that is chosen on the records, paid for, and released."""
+"""A learner that is chosen on the records with a part of the budget, and released."""
 
 import html
 import math
@@ -24,7 +24,7 @@ LINES = [
     "age,town,sick",
     *(f"{20 + k % 60},{'Oslo' if k % 3 else '?'},{'yes' if k % 3 else 'no'}" for k in range(300)),
 ]
-# Two that are quick, as the tests' own table of candidates.
+# Two quick candidates in place of the real table.
 QUICK = {
     "noisy_majority": {"learner": "noisy_majority"},
     "bayes": {"learner": "noisy_bayes", "title": "Bayes of this test"},
@@ -33,10 +33,10 @@ QUICK = {
 
 
 @pytest.fixture
-def mine(own, fixed_entropy, tmp_path, monkeypatch):
+def write_private_dataset(write_dataset, fixed_entropy, tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     monkeypatch.setattr(by_rule, "LEARNERS", QUICK)
-    own(LINES, n_rows=300, budget={"epsilon": 3})
+    write_dataset(LINES, n_rows=300, budget={"epsilon": 3})
 
 
 def request_of(**changes):
@@ -47,13 +47,13 @@ def book():
     return BudgetLedger(Path("releases/mine"))
 
 
-def test_a_chosen_model_is_released_with_the_statement_of_the_whole(mine):
+def test_a_chosen_model_is_released_with_the_statement_of_the_whole(write_private_dataset):
     released = release(request_of())
     loaded = models.load(released.path(MODEL))
     assert loaded.learner == released.learner_name == released.learner.best_._learner
     assert loaded.statement == released.statement
     assert loaded.statement.learner == "tuned"
-    # Training and score, of a random number of runs, add up to what the ledger of releases counts.
+    # Training and scoring, for a random number of runs, cost what the budget ledger counts.
     assert loaded.statement.epsilon == released.price.epsilon == 2.0
     assert 2.0 * (1 - 1e-6) < loaded.statement.epsilon_spent <= 2.0
     each = choice(request_of(), describe("mine")).prices
@@ -68,7 +68,7 @@ def test_a_chosen_model_is_released_with_the_statement_of_the_whole(mine):
         release(request_of())
 
 
-def test_nothing_of_the_other_runs_leaves(mine):
+def test_nothing_of_the_other_runs_leaves(write_private_dataset):
     released = release(request_of())
     score = f"{released.learner.score_:.6g}"
     for path in (*released.folder.iterdir(), released.ledger):
@@ -78,7 +78,7 @@ def test_nothing_of_the_other_runs_leaves(mine):
     assert "by private selection from 2: Noisy majority; Bayes of this test" in text
 
 
-def test_settings_of_one_learner_are_chosen_and_released(mine):
+def test_settings_of_one_learner_are_chosen_and_released(write_private_dataset):
     mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
     parameters = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 2}
     released = release(request_of(learner="tuned", parameters=parameters, epsilon=0.5))
@@ -88,7 +88,7 @@ def test_settings_of_one_learner_are_chosen_and_released(mine):
     assert f"mechanism = {released.setting['mechanism']}" in page
 
 
-def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch):
+def test_neighbours_are_refused_before_prices_which_take_long(write_private_dataset, monkeypatch):
     monkeypatch.setattr(tuning, "terms", lambda *given: pytest.fail("it has priced candidates"))
     with pytest.raises(ReleaseError, match="offers neighbours = 'replace-one'"):
         choice(request_of(neighbours="add-remove"), describe("mine"))
@@ -112,13 +112,15 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
         ),
     ],
 )
-def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):
+def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(
+    write_private_dataset, changes, says
+):
     with pytest.raises(ReleaseError, match=says):
         release(request_of(**changes))
     assert book().releases() == []
 
 
-def test_with_delta_more_learners_are_drawn_from(mine):
+def test_with_delta_more_learners_are_drawn_from(write_private_dataset):
     assert choice(request_of(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
     (why,) = choice(request_of(), describe("mine")).left_out
     assert "Boosted random trees: random_trees needs a delta above 0" in why
@@ -127,7 +129,9 @@ def test_with_delta_more_learners_are_drawn_from(mine):
     assert len(several) + len(left_out) == 3
 
 
-def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, monkeypatch):
+def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(
+    write_private_dataset, capsys, monkeypatch
+):
     monkeypatch.setattr(compare, "LOOKED", "never said")
     assert main.main(["compare", "mine", "--epsilon", "2", "--private-choice"]) == 0
     told = capsys.readouterr()
@@ -141,8 +145,8 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     assert "never said" not in told.out
 
 
-def test_nothing_is_told_of_how_far_a_choice_is(mine):
-    """How many trainings it takes is not released, and would show in what is done and left."""
+def test_nothing_is_told_of_how_far_a_choice_is(write_private_dataset):
+    """The number of trainings is not released, and progress would reveal it."""
     told: list[float] = []
     release(request_of(), progress=told.append)
     assert told == [0.0]
@@ -151,10 +155,10 @@ def test_nothing_is_told_of_how_far_a_choice_is(mine):
 
 
 @pytest.fixture
-def graded(mine, own):
-    """The same records with a label of three values."""
+def graded(write_private_dataset, write_dataset):
+    """Return the same records with a label of three values."""
     lines = [line.replace("yes", "maybe") if k % 2 else line for k, line in enumerate(LINES)]
-    own(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
+    write_dataset(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
 
 
 def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
@@ -192,7 +196,7 @@ def test_learners_of_two_classes_are_refused_for_more(graded):
         release(request_of(learner="tuned", parameters=settings, delta=1e-6))
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
-    # What both name in its place can be released.
+    # The learners that both messages recommend can be released.
     names = str(plain.value).partition("classes are: ")[2].rstrip(".")
     assert str(choice.value).endswith(f" classes are: {names}.")
     for name in names.split(", "):

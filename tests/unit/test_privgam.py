@@ -1,4 +1,4 @@
-"""PrivGAM: its public rule, its records, its model, its words."""
+"""PrivGAM: its public rule, its records, its model, and its texts."""
 
 import math
 
@@ -25,7 +25,7 @@ N_BINS = (20, 4, 3)
 
 
 def problem(n=2000, seed=1, n_classes=2):
-    """Columns 0 and 1 tell the class, which is a position."""
+    """Return records whose columns 0 and 1 decide the class (its position)."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, N_BINS, (n, 3)).astype(np.uint8)
     scores = np.zeros((n, n_classes))
@@ -48,7 +48,7 @@ def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace
 
 
 def scale_of(plan, some):
-    """m, by the noise that the first sums have of the share that they have."""
+    """Return m, computed from the share and the noise of the first sums."""
     first = plan.releases[0][0]
     share = first.share if plan.laplace else math.sqrt(first.share)
     return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))
@@ -59,14 +59,14 @@ def questions(plan):
 
 
 def test_the_rule_goes_by_the_noise_of_a_column():
-    """m = n·μ/d, of whatever noise has that deviation."""
+    """m = n·μ/d, where μ belongs to Gaussian noise of the same standard deviation."""
     mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
     for some, m in (
         (facts(), 1000 * mu / 5),
         (facts(n_classes=7), 1000 * mu / 5),
-        # One record more moves half of the cells.
+        # An added record changes half as many cells as a replaced one.
         (facts(neighbours="add-remove"), math.sqrt(2) * 1000 * mu / 5),
-        # Laplace noise of the scale d/ε; Gaussian noise with that deviation, √2·d, has μ = 1/(2√d).
+        # Laplace noise of scale d/ε; Gaussian noise with the same deviation, √2·d, has μ = 1/(2√d).
         (facts(delta=0.0), 1000 / (2 * math.sqrt(5)) / 5),
     ):
         plan = rule.plan(some)
@@ -87,7 +87,7 @@ def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
     mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
     plan = rule.plan(facts(round(100 * m / mu), 100))
     assert (len(plan.releases), len(plan.ledger), plan.most_bins) == (n, 2 * n, bins)
-    # From the last stage of the network on, releases are alike.
+    # After the network's last stage all releases are equal.
     alike = len(decoder.load().stages) - 1
     later = {tuple(q.share for q in release) for release in plan.releases[alike:]}
     assert len(later) == (n > alike)
@@ -106,7 +106,7 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
         assert of_totals == pytest.approx(first / (5 if delta == 0 else math.sqrt(5)))
         later = [times * first, times * of_totals] * (len(plan.releases) - 1)
         assert others == pytest.approx(later)
-        # The network reads the noise of the ledger; b of Laplace noise is its deviation over √2.
+        # The network reads the noise of the ledger; Laplace scale b is the deviation divided by √2.
         of_ledger = [1 / entry.noise_rate for entry in plan.ledger]
         read = np.array([q.deviation for q in questions(plan)])
         read /= math.sqrt(2) if delta == 0 else 1
@@ -114,22 +114,22 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
 
 
 def test_beyond_what_it_has_seen_the_network_reads_the_ends():
-    """Of its range of m, and of numbers of records."""
+    """Beyond the range of m and the number of records, the network reads the nearest end."""
     free = rule.plan(facts(epsilon=math.inf, delta=0.0))
     assert (free.ledger, free.laplace, free.most_bins) == ((), False, 64)
     assert scale_of(free, facts()) == pytest.approx(decoder.MOST_SCALE)
     much = rule.plan(facts(10**6, epsilon=20.0))
     assert scale_of(much, facts(10**6)) == pytest.approx(decoder.MOST_SCALE)
-    # The ledger's noise is smaller.
+    # The noise in the ledger is smaller.
     assert 1 / much.ledger[0].noise_rate < 0.9 * much.releases[0][0].deviation
-    # At the lower end shares no longer change, and all noise is read.
+    # At the lower end shares are constant, and the network reads the exact noise.
     low, lower = (rule.plan(facts(n, epsilon=0.01)) for n in (5, 1))
     of_low, of_lower = ([q.share for q in questions(plan)] for plan in (low, lower))
     assert of_low == of_lower
     assert min(of_low) >= decoder.LEAST_SHARE**2
     read = [question.deviation for question in questions(low)]
     assert read == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
-    # Sums and noise of many records are scaled down.
+    # Sums and noise of more records are scaled down.
     many, seen = rule.plan(facts(10 * decoder.MOST_RECORDS)), rule.plan(facts(decoder.MOST_RECORDS))
     assert many.scale == 0.1
     assert seen.scale == 1.0
@@ -148,7 +148,7 @@ def test_noise_without_room_is_refused():
 
 @pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
 def test_noise_on_the_grid_is_rounded_up(rate):
-    """A scale s on a grid of 2^-bits has the rate 2^bits/s: at most the rate that is wanted."""
+    """On a grid of 2^-bits, the noise rate is 2^bits/s, at most the requested rate."""
     for bits in (30, 20):
         scale = grid_scale(rate, bits)
         assert 2**bits / scale <= rate
@@ -166,7 +166,7 @@ def test_neighbouring_bins_are_merged_by_code_alone():
 
 
 def test_sums_and_scores_can_not_overflow():
-    """Fewer than 2^31 records, and scores of bins within ±64: no sum leaves 64 bits."""
+    """Fewer than 2^31 records and scores within ±64: every sum fits in 64 bits."""
     one, maps = np.zeros((1, 1), dtype=np.uint8), bin_maps(np.array([2]), (True,), 2)
     label = np.ones(1, dtype=np.int64)
     most = Records(one, label, np.array([2**31 - 1]), np.array([2]))
@@ -182,7 +182,7 @@ def test_sums_and_scores_can_not_overflow():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_residuals_are_taken_at_the_probabilities_of_the_model(n_classes):
-    """Of a record alone, at the scores of a model whose bins are merged."""
+    """Compare the residual of a single record, at the scores of a model with merged bins."""
     X, y = problem(1000, n_classes=n_classes)
     made = learner(n_classes, epsilon=0.2, delta=1e-6).fit(X, y)
     model = made.model_
@@ -194,7 +194,7 @@ def test_residuals_are_taken_at_the_probabilities_of_the_model(n_classes):
     for i in range(20):
         rows = Records(X[i : i + 1], y[i : i + 1], np.ones(1, dtype=np.int64), np.array(N_BINS))
         own, others = open_values(BinSums(rows, maps, n_classes, 30, 1).sums(*scores)[0])
-        # One label's residual is the other's for two classes.
+        # With two classes the residuals of both labels are equal.
         residual = own.sum() + others.sum() if n_classes == 2 else own.sum()
         chance = made.predict_proba(X[i : i + 1])[0, y[i]]
         assert residual / 3 / 2**30 == pytest.approx(min(1 - chance, 0.5), abs=2e-3)
@@ -272,7 +272,7 @@ def test_chances_of_classes_are_in_proportion_to_the_logistic_function_of_scores
     ids=str,
 )
 def test_hardly_any_records(parameters):
-    """None where their number is secret, else one; and columns of one bin have no effect."""
+    """No record if their number is secret, else one; columns of one bin have no effect."""
     n = 0 if "neighbours" in parameters else 1
     X, y = np.zeros((n, 3), dtype=np.uint8), np.ones(n, dtype=int)
     fit = learner(**{"epsilon": 1.0, **parameters}).fit(X, y)
@@ -282,7 +282,7 @@ def test_hardly_any_records(parameters):
 
 
 def test_a_table_of_very_many_records_is_that_of_fewer():
-    """Each row 10,000 times; what noise there is hardly counts."""
+    """Each row 10,000 times, so that noise hardly matters."""
     X, y = problem(3000)
     few, many = (
         learner(epsilon=50.0, delta=1e-6).fit(X, y, np.full(3000, times)) for times in (500, 10_000)
@@ -291,7 +291,7 @@ def test_a_table_of_very_many_records_is_that_of_fewer():
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 
-# Words --------------------------------------------------------------------------------------------
+# Texts ------ -------------------------------------------------------------------------------------
 
 
 def test_the_model_prints_itself():
@@ -332,7 +332,7 @@ def test_add_remove(delta):
     assert ASSUMED_N not in said.assumptions
     assert ASSUMED_ESTIMATE in said.assumptions
     assert not hasattr(model, "n_records_")
-    # Noise of one record's cells, not of two.
+    # The noise covers the cells of one record, not of two.
     sensitivities = [
         made.privacy_.ledger[1].sensitivity for made in (learner(delta=delta).fit(X, y), model)
     ]
@@ -365,7 +365,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_other_weights_than_the_stated_ones_are_refused(monkeypatch, tmp_path):
-    """A file of the same form, and one that is cut off."""
+    """A file with other content in the same form, and a file that is cut off."""
     network = decoder.load()
     arrays = decoder.pack(network)
     copy = decoder.unpack(arrays)

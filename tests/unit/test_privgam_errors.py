@@ -1,4 +1,4 @@
-"""Standard errors, intervals and evidence of PrivGAM, on a simulator that trained nothing.
+"""PrivGAM's standard errors, intervals and evidence, on a simulator that was not used in training.
 
 The simulator has Gaussian columns with one common factor, cut into bins of equal width. The network
 of errors was trained on columns of decoder/tables.py and on other effects (decoder/errors.py).
@@ -21,7 +21,7 @@ EFFECTS = (lambda x: x, lambda x: x * x, lambda x: np.sign(x - 0.2), lambda x: n
 
 
 def simulate(rng, d, n_bins, sizes):
-    """Return codes, their log-odds but for a constant, and the scores of an additive model."""
+    """Return codes, their log-odds up to a constant, and the scores of an additive model."""
     common, rho = rng.normal(size=(N_ALL, 1)), rng.choice([0.0, 0.3, 0.6])
     columns = math.sqrt(rho) * common + math.sqrt(1 - rho) * rng.normal(size=(N_ALL, d))
     codes = np.clip((columns + 3) / 6 * n_bins, 0, n_bins - 1).astype(np.int64)
@@ -35,7 +35,7 @@ def simulate(rng, d, n_bins, sizes):
 
 
 def covered(number):
-    """Fit a simulated table; return n·μ/d, and which bins, rows and intercept are covered."""
+    """Fit a simulated table; return n·μ/d, and which bins, rows and intercepts are covered."""
     rng = np.random.default_rng([2026, number])
     d, n_bins = int(rng.choice([1, 4, 10, 20])), int(rng.choice([8, 16, 32]))
     n = int(np.exp(rng.uniform(np.log(500), np.log(20_000))))
@@ -54,7 +54,7 @@ def covered(number):
     model.fit(codes[:n].astype(np.uint8), y[:n].astype(int))
     fitted, hits = model.model_, []
     for j in range(d):
-        # Scores are relative to released counts of people, the right ones to all records.
+        # Fitted scores are relative to released counts of people, true scores to all records.
         share = np.bincount(codes[:, j], minlength=n_bins) / N_ALL
         moved = fitted.shapes[j] - share @ fitted.shapes[j]
         off = np.abs(moved - scores[j]) <= HALF_WIDTH * fitted.errors[j]
@@ -66,7 +66,7 @@ def covered(number):
 
 
 def coverage(numbers):
-    """Return the means over fits of the covered bins and rows, by n·μ/d below 20 or not."""
+    """Return the mean coverage of bins and rows, for fits with n·μ/d below 20 and above."""
     fits = [covered(number) for number in numbers]
     by_size = {}
     for m, bins, rows in fits:
@@ -103,12 +103,12 @@ def shows_any(model):
 
 @pytest.mark.slow
 def test_coin_tosses_show_evidence_as_rarely_as_it_says():
-    # With a false alarm of 5 %, more than 20 of 200 have a probability of .0008.
+    # With a false alarm of 5 %, more than 20 of 200 have probability .0008.
     assert sum(shows_any(tossed(number)) for number in range(200)) <= 20
 
 
 def test_rare_labels_in_many_categories_show_evidence_as_rarely():
-    """Counts of a few records are not normal, and little noise does not make them so."""
+    """Counts of few records are not normal, even with little noise."""
     rng, shown = np.random.default_rng(0), 0
     for _ in range(150):
         noisy = rng.normal(scale=0.5, size=(2, 150))
@@ -123,7 +123,7 @@ def test_rare_labels_in_many_categories_show_evidence_as_rarely():
 
 
 def noisy_counts(rng, columns, n_bins, y, deviation, laplace):
-    """Return noisy counts by class of ordered columns, n_bins each."""
+    """Return noisy counts by class of ordered columns with `n_bins` bins each."""
     places = columns + n_bins * np.arange(columns.shape[1])
     of_class = [np.bincount(places[y == k].ravel(), minlength=places.max() + 1) for k in (1, 0)]
     size = n_bins * columns.shape[1]
@@ -138,14 +138,14 @@ def noisy_counts(rng, columns, n_bins, y, deviation, laplace):
 
 @pytest.mark.parametrize("laplace", [True, False])
 def test_empty_bins_hide_no_effect(laplace):
-    """Nine of eleven bins have few records: their noise must not drown the effect of the others."""
+    """Nine of eleven bins have few records: their noise must not hide the effect of the others."""
     rng, shown = np.random.default_rng(4), np.zeros(12)
     for _ in range(40):
         X = np.minimum(rng.poisson(0.7, (7000, 12)), 10)
         y = (rng.random(7000) < 1 / (1 + np.exp(3.6 - 0.55 * X[:, 0]))).astype(int)
         values = errors.evidence(noisy_counts(rng, X, 11, y, 12.0, laplace))
         shown += np.array(values) <= errors.FALSE_ALARM
-    # Without regard to the noise of a bin, 5 of 40 fits show the effect with either noise.
+    # A test that ignores the noise per bin shows the effect in 5 of 40 fits.
     assert shown[0] >= 24
     assert shown[1:].sum() <= 6
 
@@ -159,7 +159,7 @@ def test_columns_without_information_show_evidence_as_rarely_as_it_says(laplace)
         y = (rng.random(n) < rng.choice([0.02, 0.2, 0.5])).astype(int)
         counts = noisy_counts(rng, X, n_bins, y, n ** rng.uniform(0.1, 0.8), laplace)
         shown += min(errors.evidence(counts)) <= errors.FALSE_ALARM
-    # With a false alarm of 5 %, more than 20 of 200 have a probability of .0008.
+    # With a false alarm of 5 %, more than 20 of 200 have probability .0008.
     assert shown <= 20
 
 
@@ -224,7 +224,7 @@ def test_a_column_of_one_bin_shows_nothing():
 
 
 def importance_covered(number):
-    """Return which importances of columns of a simulated table are covered."""
+    """Return which importances of the columns of a simulated table are covered."""
     rng = np.random.default_rng([2027, number])
     d, n = int(rng.choice([2, 6, 12])), int(rng.choice([1000, 5000, 20_000]))
     codes, log_odds, scores = simulate(rng, d, 16, rng.choice([0.0, 0.1, 0.4, 0.9], d))

@@ -1,4 +1,4 @@
-"""PrivGAM, compared with a plain program of the same formulas."""
+"""PrivGAM, compared with a plain implementation of the same formulas."""
 
 import math
 
@@ -18,7 +18,7 @@ BITS = 30
 
 
 def problem(n=3000, n_classes=2, seed=1):
-    """Columns 0 and 1 tell the class, which is a position."""
+    """Return records whose columns 0 and 1 decide the class (its position)."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, N_BINS, (n, len(N_BINS)))
     scores = np.zeros((n, n_classes))
@@ -29,7 +29,7 @@ def problem(n=3000, n_classes=2, seed=1):
 
 
 def sums_of(X, y, n_classes, norm, counts=1):
-    """Sums in whole numbers, over rows that stand for so many records."""
+    """Return integer sums over rows that stand for `counts` records each."""
     counts = np.broadcast_to(np.int64(counts), y.shape)
     rows = Records(X.astype(np.uint8), y, counts, np.array(N_BINS))
     return BinSums(rows, bin_maps(np.array(N_BINS), ORDERED, 64), n_classes, BITS, norm)
@@ -53,7 +53,7 @@ def test_sums_match_the_plain_program(n_classes, norm):
     scores, intercepts = rng.normal(size=(n_scores, sum(N_BINS))), rng.normal(size=n_scores)
     of_rows = scores[:, starts + X].sum(axis=2).T + intercepts
     if n_scores == 1:
-        # The tables have residuals in the middle of steps of 1/256, of a record's own margin.
+        # The kernel's tables hold residuals at the middle of steps of 1/256 of the margin.
         margins = np.where(y[:, None] == 1, of_rows, -of_rows)
         middle = np.where(margins > 0, np.ceil(margins * 256) - 0.5, 0.0) / 256
         of_rows = np.where(y[:, None] == 1, middle, -middle)
@@ -73,7 +73,7 @@ def fitted(X, y, n_classes, **parameters):
 
 
 def values_of(model):
-    """Intercepts, and the scores of all bins."""
+    """Return the intercepts and the scores of all bins."""
     if hasattr(model, "class_shapes"):
         return model.intercepts, np.concatenate(model.class_shapes, axis=1)
     return np.array([model.intercept]), np.concatenate(model.shapes)[None]
@@ -93,7 +93,7 @@ def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
 
 @pytest.mark.parametrize(("n_classes", "delta"), [(2, 0.0), (2, 1e-5), (3, 0.0), (3, 1e-5)])
 def test_with_noise_models_are_spread_alike(n_classes, delta):
-    """Means and deviations of 30 fits, within five of their own standard errors."""
+    """The means and deviations of 30 fits agree within five standard errors."""
     X, y = problem(1000, n_classes)
     facts = rule.FitFacts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
     plan = rule.plan(facts)

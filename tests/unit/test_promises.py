@@ -1,8 +1,7 @@
 """Each sentence that promises privacy names the tests that show it: `promises.yaml`.
 
-A page cannot promise more than the list has: the list names tests for each sentence with a word of
-promise (`PROMISE`), or says why the sentence promises nothing. It may have more sentences than
-these words find.
+The list names tests for each sentence that has a word of promise (`PROMISE`), or says why the
+sentence promises nothing. It may have more sentences than these words find.
 """
 
 import ast
@@ -25,7 +24,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("promises.yaml")
 
-# The pages that say what is private; two modules have the texts of statements and cards.
+# Pages about privacy; two modules contain the texts of statements and cards.
 DOCS = (
     *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam", "tuning"),
     *("probabilities", "model_file", "compare", "peers", "competitors", "datasets", "big_tables"),
@@ -39,7 +38,7 @@ PAGES = (
     "src/privcurve/privacy/ledger.py",
     "src/privcurve/releases/card.py",
 )
-# Other pages, and what they are about; proofs prove, and tests/privacy/ tries their constants.
+# Other pages and their subjects; tests/privacy/ tests the constants of the proofs.
 OTHERS = {
     "docs/arena.md": "accuracies",
     "docs/architecture.md": "rooms of the code, which test_architecture.py holds",
@@ -72,14 +71,14 @@ PROMISE = re.compile(
 
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"(?:[-*]|\d+\.|>) ")
-# A sentence ends with a point before a blank and what a sentence may begin with.
+# A sentence ends with a point, and a space and the start of a sentence follow.
 END = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*\[]*[A-ZερδΔ{`])")
-# Shorter cells of tables, and texts of a module, are names and titles.
+# Shorter cells of tables and shorter texts of a module are names and titles.
 LEAST_WORDS = 4
 
 
 def paragraphs(text):
-    """The paragraphs, items and cells of a page, without headings and code."""
+    """Return the paragraphs, items and cells of a page, without headings and code."""
     blocks = [""]
     for line in FENCED.sub("\n", text).splitlines():
         line = line.strip()
@@ -97,7 +96,7 @@ def paragraphs(text):
 
 
 def strings(text):
-    """The texts of a module, with {} for what is filled in; without docstrings."""
+    """Return the texts of a module, with {} for inserted values, without docstrings."""
     tree = ast.parse(text)
     left_out = set()
     for node in ast.walk(tree):
@@ -117,7 +116,7 @@ def strings(text):
 
 @cache
 def sentences(path):
-    """The sentences of a page, or of the texts of a module, each in one line."""
+    """Return the sentences of a page or of the texts of a module, each in one line."""
     texts = strings if path.suffix == ".py" else paragraphs
     blocks = [" ".join(block.split()) for block in texts(path.read_text("utf-8"))]
     return [sentence for block in blocks for sentence in END.split(block) if sentence]
@@ -186,11 +185,11 @@ def test_a_promise_is_found(tmp_path, text):
     assert len(promises) == 1 + (". Nobody" in text) + ("\n- The only" in text)
 
 
-# Numbers that the pages say ------------------------------------------------------------------
+# Numbers on the pages ------ -----------------------------------------------------------------
 
 
 def test_guesses_match_the_readme():
-    """Of a record that is replaced; and the same where ε is for one that is added or left out."""
+    """The README's guesses hold for a replaced record, and for an added or removed one."""
     text = " ".join((ROOT / "README.md").read_text("utf-8").split())
     assert "At ε = 1 and δ ≤ 0.01 (a record replaced)" in text
     assert "right at most 74 times in 100" in text
@@ -216,7 +215,7 @@ def test_a_person_with_five_lines_has_five_epsilon_and_86_delta():
 
 
 def test_a_statement_bounds_events_give_or_take_delta():
-    """A bound of the loss with probability 1 − δ would say more than ε and δ do."""
+    """A bound on the loss with probability 1 − δ would be stronger than (ε, δ)-privacy."""
     made = PrivacyStatement(
         "mine", 1.0, 1e-6, "replace-one", "proved", "basic", (), status="proved"
     )

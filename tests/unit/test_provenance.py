@@ -1,4 +1,4 @@
-"""The checksum of the code that trains a run: what changes it, and what does not."""
+"""The checksum of the code that trains a run: changes that count, and changes that do not."""
 
 import inspect
 import itertools
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve import datasets, sources
 from privcurve.audit import contract
@@ -31,7 +31,7 @@ ALL = GAM | BOOST | FREE
 
 
 def forget():
-    """Forget what a process computes once."""
+    """Clear the caches of a process."""
     for one in (sources._path_of, sources._source_of, sources._read_kept, provenance._compute):
         one.cache_clear()
 
@@ -47,7 +47,7 @@ def copy_of_package(tmp_path_factory):
 
 @pytest.fixture
 def edit(copy_of_package, monkeypatch):
-    """Return a function that edits a copy of the package, whose checksums are computed."""
+    """Return a function that edits a copy of the package and computes its checksums."""
     monkeypatch.setattr(sources, "PACKAGE", copy_of_package)
     monkeypatch.setattr(sources, "_KEPT", copy_of_package.parent / "sources.json")
     before = {}
@@ -81,9 +81,9 @@ RULE, BINS = "learners/additive/rule.py", "LEAST_BINS, BINS_PER_ROOT = 8, 3.0"
         (RULE, (BINS, "LEAST_BINS, BINS_PER_ROOT = 9, 3.0"), GAM),
         ("learners/lazybb.py", (), BOOST),
         ("kernels/privgam.py", (), GAM),
-        # It is looked up on first use.
+        # The module is looked up at the first use.
         ("kernels/arithmetic.py", (), ALL),
-        # It is imported inside functions.
+        # The module is imported inside functions.
         ("privacy/discrete.py", (), ALL),
         ("learners/base.py", (), ALL),
         ("experiments/metrics.py", ("AT_ONCE = 65_536", "AT_ONCE = 65_535"), ALL),
@@ -145,7 +145,7 @@ def test_facts_of_an_entry_that_a_fit_depends_on_count_and_words_about_it_do_not
 
 
 def test_all_that_is_named_is_there():
-    """A module that is moved is left out, or counted, under its new name."""
+    """A moved module is left out, or counted, under its new name."""
     named = {*provenance.LEFT_OUT, *provenance.COUNTS, *provenance.SELECTING, provenance.TRAINING}
     assert [name for name in named if sources._path_of(name) is None] == []
     with pytest.raises(ValueError, match=r"there is no module privcurve\.nowhere"):
@@ -155,7 +155,7 @@ def test_all_that_is_named_is_there():
 
 def test_a_selecting_learner_has_the_code_of_what_it_selects(edit):
     grid = {"tune": {"grid": {"n_rounds": [5, 9]}}}
-    made = study_of({"a": {"learner": "lazybb", **grid}, "b": {"learner": "lazybb"}})
+    made = study_with({"a": {"learner": "lazybb", **grid}, "b": {"learner": "lazybb"}})
     tuned, plain = made.methods.values()
     assert tuned.learners(tuned.settings[0]) == "lazybb+tuned"
     assert tuned.all_learners == {"lazybb+tuned"}
@@ -200,7 +200,7 @@ def test_what_a_learner_of_ones_own_takes_of_the_package_counts(edit, tmp_path, 
 
 
 def functions_in(call):
-    """Return the files of this package of which a call runs a function."""
+    """Return the files of this package whose functions a call runs."""
     codes = set()
 
     def see(frame, event, argument):
@@ -217,7 +217,7 @@ def functions_in(call):
 
 
 def files_of(learner):
-    """Return the files of which the checksum of a learner is."""
+    """Return the files that the checksum of a learner covers."""
     modules = {provenance.TRAINING, *provenance.COUNTS}
     modules.add(registry.entry(learner).path.partition(":")[0])
     return set(map(sources._path_of, sources.reachable(modules, [], provenance._follows)))
@@ -226,7 +226,7 @@ def files_of(learner):
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", sorted({case.learner for case in CASES} - {"tuned"}))
 def test_nothing_that_a_fit_runs_is_left_out(learner):
-    """Imports are read from files; a fit may come to other code by a name in a text."""
+    """Imports are read from source; a fit may reach other code by a name in a string."""
     reached = set()
     for case in (case for case in CASES if case.learner == learner):
         side = case.table(case.universe * (1 if learner == "pate" else 9))
@@ -237,7 +237,7 @@ def test_nothing_that_a_fit_runs_is_left_out(learner):
 
         try:
             fit()
-        except ValueError:  # of too many records for the case
+        except ValueError:  # too many records for the case
             continue
         reached |= functions_in(fit)
     assert reached or learner == "pate"
@@ -247,24 +247,24 @@ def test_nothing_that_a_fit_runs_is_left_out(learner):
 
 def test_nothing_that_trains_and_scores_a_run_is_left_out(tmp_path):
     data = datasets.load("toy-line")
-    method = study_of({"gam": {"learner": "privgam"}}).methods["gam~proved"]
+    method = study_with({"gam": {"learner": "privgam"}}).methods["gam~proved"]
     tasks = list(itertools.product(method.points[:1], fold_splits(3)[:1]))
     Trainer(data, method, 1, tmp_path / "first").run(tasks)
     reached = functions_in(lambda: Trainer(data, method, 1, tmp_path / "second").run(tasks))
     others = {str(path.relative_to(SOURCE)) for path in reached - files_of("privgam")}
     assert others <= {
         *("experiments/store.py", "experiments/provenance.py", "files.py", "sources.py"),
-        # About how long a fit takes.
+        # Estimate of the duration of a fit.
         *("learners/entries/costs.py", "learners/entries/private.py"),
     }
 
 
-# Which stored runs count --------------------------------------------------------------------
+# Stored runs that count ------ --------------------------------------------------------------
 
 
 @pytest.fixture
 def code(monkeypatch):
-    """Set what the present code is."""
+    """Set the checksum of the present code."""
 
     def be(letter):
         monkeypatch.setattr(provenance, "_compute", lambda learners, folder: letter * 12)
@@ -279,7 +279,7 @@ def test_checksums_with_the_same_bits_are_linked(tmp_path, code):
     assert not stamps.is_current("privgam", "b" * 12)
     stamps.stamp("privgam", "b" * 12)
     assert stamps.is_current("privgam", "b" * 12)
-    # Whichever of them is the present one, also through others, and for other processes.
+    # The links hold in both directions, over several steps, and for other processes.
     code("b")
     assert Stamps(tmp_path).is_current("privgam", "a" * 12)
     code("c")
@@ -287,7 +287,7 @@ def test_checksums_with_the_same_bits_are_linked(tmp_path, code):
     Stamps(tmp_path).stamp("privgam", "a" * 12)
     assert all(Stamps(tmp_path).is_current("privgam", 12 * one) for one in "abc")
     assert not Stamps(tmp_path).is_current("privgam", "d" * 12)
-    # What can't be read links nothing.
+    # A file that cannot be read links nothing.
     (tmp_path / "same_code.json").write_text("{")
     assert not Stamps(tmp_path).is_current("privgam", "b" * 12)
     (tmp_path / "same_code.json").write_text(f'{{"{"a" * 12}": "{"b" * 12}", "{"b" * 12}": "a"}}')
@@ -315,7 +315,7 @@ def test_runs_are_added_up_by_their_code():
 
 
 def test_runs_of_other_code_are_used_and_counted_or_trained_again(tmp_path, code):
-    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
+    method = study_with({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
     data, splits = datasets.load("toy-line"), fold_splits(3)
 
     def run(n_splits, **terms):
@@ -328,7 +328,7 @@ def test_runs_of_other_code_are_used_and_counted_or_trained_again(tmp_path, code
     code("b")
     assert run(2) == ((1, 1), {a: 1, b: 1})
     assert run(2, fresh=True) == ((1, 1), {b: 2})
-    # What the present code has trained comes first, wherever it is in the store.
+    # Runs of the present code come first, at any position in the store.
     assert run(2) == ((0, 2), {b: 2})
     assert run(2, fresh=True) == ((0, 2), {b: 2})
     code("a")

@@ -1,4 +1,4 @@
-"""Which records are public; that the mark changes nothing that coded data are made of."""
+"""Which records are public; the key `public_benchmark` changes no encoded data."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,7 @@ import yaml
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
-# Digests of all descriptions before there was the mark: runs hang on them.
+# Digests of all descriptions without the key: ids of runs depend on them.
 STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
 
 
@@ -24,25 +24,25 @@ def write(name, **content):
     Path(f"resources/datasets/{name}.yaml").write_text(yaml.safe_dump(content))
 
 
-def test_records_are_private_unless_a_description_says_otherwise(own):
-    own()
+def test_records_are_private_unless_a_description_says_otherwise(write_dataset):
+    write_dataset()
     assert not datasets.describe("mine").public_benchmark
-    own(public_benchmark=True)
+    write_dataset(public_benchmark=True)
     assert datasets.describe("mine").public_benchmark
 
 
-def test_the_mark_codes_nothing_anew(own):
-    own()
+def test_the_mark_codes_nothing_anew(write_dataset):
+    write_dataset()
     datasets.save(datasets.load("mine"), "coded")
     private = datasets.describe("mine")
-    own(public_benchmark=True)
+    write_dataset(public_benchmark=True)
     assert datasets.describe("mine").digest == private.digest
     assert replace(private, public_benchmark=True).digest == private.digest
     assert datasets.is_current("coded")
 
 
-def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(own):
-    own(public_benchmark=True)
+def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(write_dataset):
+    write_dataset(public_benchmark=True)
     write("same", title="the same records", based_on="mine", n_bins=4)
     assert datasets.describe("same").public_benchmark
     other = {"title": "others", "based_on": "mine", "files": {"train": {"local": "data/o.csv"}}}
@@ -54,19 +54,19 @@ def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(own):
     assert not datasets.describe("hidden").public_benchmark
 
 
-def test_a_variant_makes_no_private_records_public(own):
-    own()
+def test_a_variant_makes_no_private_records_public(write_dataset):
+    write_dataset()
     write("shown", title="not public", based_on="mine", public_benchmark=True)
     with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):
         datasets.describe("shown")
-    # A file to test by is not what is trained on; the mark is of all records.
+    # The test file differs, but the key covers all records.
     test = {"test": {"local": "data/o.csv"}}
     write("shown", title="t", based_on="mine", n_test=1, files=test, public_benchmark=True)
     with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):
         datasets.describe("shown")
 
 
-def test_the_mark_is_a_truth_value(own):
-    own(public_benchmark="yes")
+def test_the_mark_is_a_truth_value(write_dataset):
+    write_dataset(public_benchmark="yes")
     with pytest.raises(DatasetError, match="public_benchmark"):
         datasets.describe("mine")

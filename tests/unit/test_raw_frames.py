@@ -1,4 +1,4 @@
-"""Learners that are given a schema and raw frames, as scikit-learn's users have them."""
+"""Learners with a schema, fitted on raw frames as scikit-learn's users have them."""
 
 import pickle
 import warnings
@@ -186,7 +186,7 @@ def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
 def test_a_raw_frame_without_a_schema_is_told_of_one(table) -> None:
     with pytest.raises(ValueError, match=r"schema=Schema\({'junk': …, 'tenure': …, .*Schema.draft"):
         PrivGAMClassifier(epsilon=1).fit(table, table.Churn)
-    # The columns of an Arrow table are its values.
+    # The columns of an Arrow table are its values, not its records.
     with pytest.raises(ValueError, match=r"schema=Schema\({'junk': …, 'tenure': …, "):
         PrivGAMClassifier(epsilon=1).fit(as_table(table), table.Churn)
     codes = pyarrow.table({"a": [0, 1, 2, 3]})
@@ -196,7 +196,7 @@ def test_a_raw_frame_without_a_schema_is_told_of_one(table) -> None:
 
 
 def test_what_looks_alike_is_alike(tmp_path) -> None:
-    """A letter and its accent may be one character or two, in the schema as in the frame."""
+    """A letter with an accent may be one character or two, in the schema and in the frame."""
     one, two = "Malm\u00f6", "Malmo\u0308"
     for mine, theirs in ((one, two), (two, one), (two, two)):
         schema = Schema({mine: [mine, "Oslo"]}, ["no", mine], unknown="other")
@@ -237,7 +237,7 @@ def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> No
 
 
 def test_names_with_numbers_match_the_frame(tmp_path) -> None:
-    """A draft describes x1 and x2 at once, as a description may; braces may be part of a name."""
+    """A draft may describe x1 and x2 in one entry; braces may be part of a name."""
     values = np.random.default_rng(0).random((60, 3))
     frame = pd.DataFrame(values, columns=["x1", "x2", "w{1..3}"]).assign(y=["n", "y"] * 30)
     drafted = Schema.draft(frame, "y")
@@ -251,7 +251,7 @@ def test_names_with_numbers_match_the_frame(tmp_path) -> None:
 
 
 def test_a_draft_of_amounts_in_words_reads_numbers_too() -> None:
-    """One column of texts such as 1.234,56 decides how all texts are read, and no number."""
+    """A text such as 1.234,56 sets the decimal comma for texts, not for numbers."""
     rng = np.random.default_rng(0)
     amounts = [f"{k}.{k:03},5" for k in rng.integers(1, 99, 60)]
     days = [f"0{k}/0{k}/2020" for k in rng.integers(1, 9, 60)]
@@ -266,7 +266,7 @@ def test_a_draft_of_amounts_in_words_reads_numbers_too() -> None:
     drafted["day"] = {"kind": "date", "bounds": ["2020-01-01", "2020-12-31"], "format": "%d/%m/%Y"}
     codes = drafted.encode(frame)
     assert np.array_equal(np.argsort(frame.share), np.lexsort((frame.share, codes[:, 1])))
-    # Missing values are not others.
+    # A missing value is not the category "other".
     assert codes[:3, 3].tolist() == [0, 3, 2]
 
 
@@ -338,7 +338,7 @@ def test_values_in_another_unit_are_reported_and_leave_no_trace(table, schema) -
     with pytest.warns(UserWarning, match=r"'tenure' lie below its .* bound, 0: check their unit"):
         other = learner(schema).fit(table.assign(tenure=-days.tenure), table.Churn)
     assert vars(other).keys() == vars(fitted).keys()
-    # Missing values lie nowhere, a few records are no sign, and some may be outside.
+    # Missing values do not count; few records or some values inside the bounds give no warning.
     gaps = Schema(COLUMNS, ["No", "Yes"], missing="bin")
     with pytest.warns(UserWarning, match="all 750 values of 'tenure' lie above"):
         gaps.encode(days.assign(tenure=days.tenure.where(days.index % 2 == 0)))
@@ -349,7 +349,7 @@ def test_values_in_another_unit_are_reported_and_leave_no_trace(table, schema) -
         spelt.encode(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
+        warnings.simplefilter("ignore", ResourceWarning)  # other tests leave files open
         fitted.predict(days.head(9))
         fitted.predict(days.assign(tenure=days.tenure.where(days.index % 9 > 0, 5)))
 
@@ -385,7 +385,7 @@ def test_numbers_of_a_draft_may_be_decided_to_be_codes(table) -> None:
     draft = Schema.draft(table[["sex", "Churn"]], label="Churn")
     draft["sex"] = [1, 2]
     (sex,) = draft.domain.columns
-    # A draft has a code for missing values, as `privcurve decide` leaves it.
+    # A draft has a code for missing values, as `privcurve decide` writes it.
     assert sex.bin_names == tuple(f"sex = {word}" for word in ("1", "2", "other", "?"))
     model = learner(draft).fit(table, table.Churn)
     table.loc[3, "sex"] = np.nan
@@ -398,7 +398,7 @@ def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
     loaded = privcurve.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-    # An array of raw values, as the learner takes it, is not taken for codes.
+    # An array of raw values is not mistaken for bins.
     for rows in (table[list(COLUMNS)].to_numpy(), [[3, 1, 0]], [[3.0, 1.0, 0.0]]):
         with pytest.raises(ModelError, match="an array of bins must have an unsigned type"):
             loaded.predict(rows)

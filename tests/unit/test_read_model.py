@@ -1,4 +1,4 @@
-"""The example that reads a model in plain Python says what the model says."""
+"""The example that reads a model in plain Python predicts what the model predicts."""
 
 import csv
 import io
@@ -41,12 +41,12 @@ DOMAIN = Domain(
         Column("since", "numeric", (16436.0, 20088.0), 9, missing_bin=True, dates="%d.%m.%Y"),
         Column("income", "numeric", (1.0, 1e6), 5, missing_bin=True, spacing="log"),
         Column("debt", "numeric", (0.0, 1e4), 5, missing_bin=True, spacing="log1p"),
-        # What `privcurve describe` drafts, and what a fit may make of it.
+        # Spacings that `privcurve describe` drafts, and bins that a fit merges.
         Column("price", "numeric", (10.0, 1e4), 8, spacing="mixed"),
         Column("balance", "numeric", (-1e3, 9e3), 16, missing_bin=True, spacing="mixed"),
         Column("loss", "numeric", (-500.0, 0.0), 8, spacing="mixed-high"),
         Column("height", "numeric", (0.0, 3.0), 3, spacing="mixed", merged=(0.0, 0.5, 1.8, 3.0)),
-        # Words for a missing value in one column alone.
+        # Markers of missing values in one column.
         Column("visits", "numeric", (0.0, 50.0), 5, missing_bin=True, missing=("99", "x", "-0.5")),
         Column("ward", "categorical", categories=WARDS, missing=("99", "x")),
         Column("cause", "categorical", categories=DIAGNOSES, patterns=True, missing=("99", "x")),
@@ -68,7 +68,7 @@ DOMAIN = Domain(
     decimal=",",
 )
 
-# Of each column but the age, as a file writes them.
+# Values of each column except the age, as a file contains them.
 VALUES = {
     "town": ["Oslo", "Rome, south", "Paris", "NA", "-", "", "-9,0"],
     "dose": ["-1", "-0,5", "0,33333333", "7"],
@@ -125,7 +125,7 @@ def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
     with table.open(newline="") as stream:
         records = list(csv.DictReader(stream))
     frame = {name: [record[name] for record in records] for name in records[0]}
-    # Plain readers hold nothing at all for what is missing.
+    # Python programs hold None for a missing value.
     codes = encode_frame(DOMAIN, frame)
     scores = model.decision_function(codes)
     assert [row[0] for row in rows] == model.predict_names(codes).tolist()
@@ -134,7 +134,7 @@ def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
     assert np.allclose([float(row[1]) for row in rows], scores, rtol=0, atol=tolerance)
 
 
-# Numbers as people and programs write them, and what only looks like one.
+# Numbers as people and programs write them, and texts that only look like numbers.
 NUMBERS = (
     *("7", "7.0", "7.", ".5", "+7", "-0", "1e1", "1E1", "1e400", "-1e400", "0x10", "0b1", "1_0"),
     *("nan", "NaN", "-nan", "inf", "-inf", "Infinity", "INF", "infinity", "1e5_0", "_1", "1__0"),
@@ -196,7 +196,7 @@ def test_it_reads_each_cell_as_the_library_does_or_refuses_it_too(marks):
         Column("group", "categorical", categories=patterns, patterns=True),
         Column("iso", "numeric", (-9000.0, 20000.0), 500, missing_bin=True, dates="iso"),
         Column("day", "numeric", (-9000.0, 20000.0), 500, dates="%d.%m.%Y"),
-        # Words of one column alone, and years of two digits.
+        # Markers of one column, and years of two digits.
         Column("own", "numeric", (-10.0, 2000.0), 201, missing_bin=True, missing=OWN),
         Column("own grade", "categorical", categories=(*grades, ("?", "?")), missing=OWN),
         Column("own group", "categorical", categories=patterns, patterns=True, missing=OWN),
@@ -294,7 +294,7 @@ def test_it_needs_nothing_and_notices_a_change(tmp_path, table):
     path = tmp_path / "model.json"
     models.save(path, fitted(LazyBBClassifier(n_rounds=3)), DOMAIN)
     path.write_text(path.read_text().replace('"notes": null', '"notes": "mine"'))
-    # An interpreter without any packages.
+    # An interpreter without packages.
     alone = [shutil.which("python3") or sys.executable, "-I", "-S", EXAMPLE, path, table]
     done = subprocess.run(alone, capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -1,4 +1,4 @@
-"""Releases: what is written, with which randomness, and what the card says."""
+"""Releases: their files, their randomness, and the text of the card."""
 
 import hashlib
 import html
@@ -12,7 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_release import LINES, ROWS, book, request, states, with_test_part
+from own_release import (
+    LINES,
+    N_ROWS,
+    budget_ledger,
+    release_request,
+    release_states,
+    write_test_file,
+)
 
 from privcurve import datasets, models
 from privcurve.figures.page import Page, Rows
@@ -38,12 +45,12 @@ from privcurve.releases.released import CARD, MODEL, PAGE
 TESTED = ["33,Oslo,x,no"]
 
 
-# What is written -------------------------------------------------------------------
+# Files of a release ------ ---------------------------------------------------------
 
 
 @pytest.fixture
-def gam(mine):
-    return release(request(learner="privgam"))
+def gam(write_private_dataset):
+    return release(release_request(learner="privgam"))
 
 
 def test_a_release_is_a_model_a_card_and_a_line_in_the_ledger(gam):
@@ -53,24 +60,24 @@ def test_a_release_is_a_model_a_card_and_a_line_in_the_ledger(gam):
     data = datasets.load("mine")
     np.testing.assert_array_equal(loaded.predict(data.X), gam.learner.predict(data.X))
     assert loaded.statement == gam.statement == gam.learner.privacy_
-    assert states() == [DONE]
-    (entry,) = book().releases()
+    assert release_states() == [DONE]
+    (entry,) = budget_ledger().releases()
     assert entry.facts["learner"] == "privgam"
     assert entry.facts["sources"] == dict(data.sources)
-    for path in (book().path, gam.path(MODEL)):
+    for path in (budget_ledger().path, gam.path(MODEL)):
         assert (gam.path(MODEL).parent.parent.stat().st_mode & 0o077) == 0, path
 
 
 def test_nothing_that_leaves_holds_the_seed_the_records_or_their_checksums(gam):
     secret = seeds.path_of("mine").read_text().strip()
-    (entry,) = book().releases()
+    (entry,) = budget_ledger().releases()
     hidden = [secret, str(int(secret, 16)), entry.facts["token"], entry.facts["checksum"]]
     hidden += [*entry.facts["sources"].values(), "secret-note", seeds.public_name(gam.seed)]
     for name in (MODEL, CARD, PAGE):
         text = gam.path(name).read_text()
         assert not [word for word in hidden if word in text], name
-    # The ledger, which stays, has the name of the seed and not the seed.
-    assert secret not in book().path.read_text()
+    # The ledger, which stays, has a name for the seed, not the seed.
+    assert secret not in budget_ledger().path.read_text()
 
 
 IN_FULL = (
@@ -88,7 +95,7 @@ def test_the_card_says_what_the_model_is(gam):
         *("one stream of ChaCha20", "Whatever was looked at before"),
     ):
         assert said in (gam.path(PAGE).read_text() if said in IN_FULL else text), said
-    # Whoever has a card may not have the documentation.
+    # A reader of the card may lack the documentation.
     assert not re.search(r"(docs|papers)/", text + gam.path(PAGE).read_text())
     of_paper = "papers/partial/proofs.md, 'PATE'"
     assert cards.name_pages(of_paper) == "“partial/proofs” in privcurve's documentation, 'PATE'"
@@ -101,57 +108,61 @@ def test_the_card_says_what_the_model_is(gam):
         assert (f"<h4>{name}</h4>" in page) == bool(np.ptp(values))
     assert "<script" not in page
     assert not re.findall(r"src=|href=\"(?!data:)", page)
-    # The text is one page: its headings are those of the page that are not folded away.
+    # The text card has the headings of the page that are not folded away.
     for signs, heading in re.findall(r"^(##?) (.+)$", text, re.MULTILINE):
         assert re.search(rf"<h{len(signs)}[^>]*>{re.escape(heading)}</h{len(signs)}>", page)
     assert "In full" not in text
     assert len(text.split()) < 700
 
 
-def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(mine, monkeypatch):
-    mine(budget={"epsilon": 2, "delta": 1e-6})
+def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(
+    write_private_dataset, monkeypatch
+):
+    write_private_dataset(budget={"epsilon": 2, "delta": 1e-6})
     plan = rule.plan
     monkeypatch.setattr(rule, "plan", lambda facts: plan(facts._replace(delta=0.0)))
-    made = release(request(learner="privgam", delta=1e-6))
+    made = release(release_request(learner="privgam", delta=1e-6))
     assert made.statement.delta == 0
-    (entry,) = book().releases()
+    (entry,) = budget_ledger().releases()
     assert entry.price == made.price == Price(1.0, 0.0, REPLACE_ONE)
-    # It was reserved: until a release is done it counts.
-    assert json.loads(book().path.read_text().splitlines()[0])["delta"] == 1e-6
+    # The line of the reservation: it counts until the release is done.
+    assert json.loads(budget_ledger().path.read_text().splitlines()[0])["delta"] == 1e-6
     card = made.path(CARD).read_text()
     assert "epsilon = 1, pure" in card
     assert "1e-06" not in card
-    # So the next one may have it.
-    release(request(learner="privgam", delta=1e-6))
+    # So δ is left for the next release.
+    release(release_request(learner="privgam", delta=1e-6))
 
 
-def test_a_card_has_intervals_where_a_model_has_errors(mine):
+def test_a_card_has_intervals_where_a_model_has_errors(write_private_dataset):
     for learner, has_errors in (("privgam", True), ("lazybb", False)):
-        card = release(request(learner=learner)).path(CARD).read_text()
+        card = release(release_request(learner=learner)).path(CARD).read_text()
         assert ("± is a 95 % interval" in card) == has_errors
         assert ("evidence of an effect" in card) == has_errors
 
 
-def test_a_card_begins_with_who_when_and_what_for(mine):
+def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
     about = {"owner": "The <hospital>", "contact": "privacy@hospital.example"}
     about |= {"legal_basis": "consent of each patient", "retention": "31 December 2030"}
-    mine(about={**about, "purpose": "to plan beds, not to refuse anyone"})
-    released = release(request(learner="privgam"))
-    (day, _, _) = book().releases()[0].facts["at"].partition("T")
+    write_private_dataset(about={**about, "purpose": "to plan beds, not to refuse anyone"})
+    released = release(release_request(learner="privgam"))
+    (day, _, _) = budget_ledger().releases()[0].facts["at"].partition("T")
     text, page = (released.path(name).read_text().replace("\\", "") for name in (CARD, PAGE))
     for said in (*about.values(), "to plan beds", f"{day}; release 1", "at most 74 times in 100"):
         assert said in text
     for heading in ("How private it is", "How good it is", "What is not covered"):
         assert f"\n## {heading}\n" in text
-    # On the page what is in full is folded away.
+    # The details on the page are folded away.
     before, _, folded = page.partition("<details>")
     assert "The &lt;hospital&gt;" in before
     for heading in ("What it guarantees", "What it was made of", "What adds up"):
         assert heading not in before
         assert heading in folded
-    # A variant has them, too; without any the card says that nobody is named.
-    mine()
-    assert "not said (about: in the description)" in release(request()).path(CARD).read_text()
+    # Without `about` the card says that nobody is named.
+    write_private_dataset()
+    assert (
+        "not said (about: in the description)" in release(release_request()).path(CARD).read_text()
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +184,7 @@ def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
 
 
 def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
-    """Of mechanisms with four outcomes: shown whole with δ, else randomized response."""
+    """Two outcomes with probability δ reveal the record; else randomised response."""
     for epsilon, delta in ((0.1, 0.0), (1.0, 0.0), (1.0, 0.1), (2.5, 1e-3)):
         true = math.exp(epsilon) / (1 + math.exp(epsilon))
         first = np.array([delta, (1 - delta) * true, (1 - delta) * (1 - true), 0])
@@ -191,10 +202,10 @@ def test_the_ledger_on_a_card_has_names_of_columns(gam):
     assert not re.search(r"\bcolumns? \d", gam.path(PAGE).read_text())
 
 
-def test_a_card_names_what_is_not_protected(mine):
-    mine(public=["town"], public_label=True, budget=None)
+def test_a_card_names_what_is_not_protected(write_private_dataset):
+    write_private_dataset(public=["town"], public_label=True, budget=None)
     facts = {"learner": "brc", "parameters": {"n_rounds": 2}, "neighbours": PRIVATE_COLUMNS}
-    released = release(request(**facts))
+    released = release(release_request(**facts))
     shown = "The public values of each record (sick, town): the model may show them exactly."
     assert shown in released.path(CARD).read_text()
     assert "Not protected: its public column town and its label" in released.path(PAGE).read_text()
@@ -210,18 +221,18 @@ def test_a_name_that_is_markup_is_text_on_the_card():
     assert len(re.split(r"(?<!\\)\|", row)) == 4
 
 
-def test_a_tree_is_in_words(mine):
-    people = [(20 + k, "Oslo" if k % 2 else "?") for k in range(ROWS)]
+def test_a_tree_is_in_words(write_private_dataset):
+    people = [(20 + k, "Oslo" if k % 2 else "?") for k in range(N_ROWS)]
     both = [f"{age},{town},x,{'yes' if age > 50 and town == '?' else 'no'}" for age, town in people]
-    mine([LINES[0], *both], budget={"epsilon": 2000})
-    page = release(request(learner="topdown", epsilon=500)).path(PAGE).read_text()
+    write_private_dataset([LINES[0], *both], budget={"epsilon": 2000})
+    page = release(release_request(learner="topdown", epsilon=500)).path(PAGE).read_text()
     words = page.partition("<pre")[2].partition("</pre>")[0]
     for said in ("yes:", "age", "town"):
         assert said in words
 
 
 def told(released, **changes):
-    """Return the card's blocks of what a model makes of columns, with another model."""
+    """Return the card's explanation of the columns, for a model with changes."""
     model = replace(released.learner.model_, **changes)
     released.learner.model_ = model
     return explain(released.learner, released.domain)
@@ -230,8 +241,8 @@ def told(released, **changes):
 @pytest.mark.parametrize(
     ("constant", "label"), [(-0.75, "no"), (-0.5, None), (1.25, None), (1.5, "yes")]
 )
-def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
-    released = release(request(learner="privgam"))
+def test_a_sum_that_never_changes_its_sign_says_so(write_private_dataset, constant, label):
+    released = release(release_request(learner="privgam"))
     shapes = [0 * values for values in released.learner.model_.shapes]
     shapes[0][0], shapes[0][1] = -1.25, 0.75
     said = [
@@ -242,16 +253,16 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
     assert not said or f"the model always answers {label}." in said[0]
 
 
-def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
-    released = release(request(learner="privgam"))
+def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(write_private_dataset):
+    released = release(release_request(learner="privgam"))
     nothing = [0 * values for values in released.learner.model_.shapes]
     (only,) = cards._warn_if_constant(told(released, intercept=-0.5, shapes=nothing))
     assert only.text == "It always says that sick is no: no column counts."
     assert only.warning
 
 
-def test_shapes_are_drawn_where_their_numbers_are(mine):
-    released = release(request(learner="privgam"))
+def test_shapes_are_drawn_where_their_numbers_are(write_private_dataset):
+    released = release(release_request(learner="privgam"))
     widths = released.domain.n_bins
     shape = np.zeros(widths[0])
     shape[2:4] = 2.0
@@ -260,7 +271,7 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)
-    # Bins of equal numbers are one step, as wide as they are together.
+    # Adjacent bins with equal scores are one step, as wide as both.
     column = released.domain.columns[0]
     share = (column.edges[4] - column.edges[2]) / (column.edges[-1] - column.edges[0])
     wide = card_shapes.NUMBERS if column.missing_bin else 1.0
@@ -268,8 +279,8 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     assert float(width) == pytest.approx(100 * share * wide, abs=0.01)
 
 
-def test_a_shape_is_drawn_where_people_are_with_their_number(mine):
-    released = release(request(learner="privgam"))
+def test_a_shape_is_drawn_where_people_are_with_their_number(write_private_dataset):
+    released = release(release_request(learner="privgam"))
     widths = released.domain.n_bins
     shapes = [np.linspace(-1.0, 1.0, width) for width in widths]
     people = [np.zeros(width) for width in widths]
@@ -286,11 +297,11 @@ def test_a_shape_is_drawn_where_people_are_with_their_number(mine):
     assert "(40)" in by_title["town"]
 
 
-def test_all_training_records_train_and_no_test_record(mine, tmp_path):
-    mine(files=with_test_part([LINES[0], *TESTED * 9]), n_test=9)
-    released = release(request(learner="one_rule"))
-    assert released.learner.n_records_ == ROWS
-    # No accuracy either: these records are private too.
+def test_all_training_records_train_and_no_test_record(write_private_dataset, tmp_path):
+    write_private_dataset(files=write_test_file([LINES[0], *TESTED * 9]), n_test=9)
+    released = release(release_request(learner="one_rule"))
+    assert released.learner.n_records_ == N_ROWS
+    # No accuracy: the test records are private too.
     assert released.accuracy is None
     assert (
         "Not measured: whether this model is better than the base rate"
@@ -298,14 +309,14 @@ def test_all_training_records_train_and_no_test_record(mine, tmp_path):
     )
 
 
-def test_with_add_remove_no_number_of_records_is_reported(mine):
-    mine(lines=LINES[:48], budget={"epsilon": 5, "neighbours": ADD_REMOVE})
+def test_with_add_remove_no_number_of_records_is_reported(write_private_dataset):
+    write_private_dataset(lines=LINES[:48], budget={"epsilon": 5, "neighbours": ADD_REMOVE})
     released = release(
-        request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100})
+        release_request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100})
     )
     assert released.statement.neighbours == ADD_REMOVE
     for name in (MODEL, CARD, PAGE):
-        # Coordinates of a picture are no numbers of records.
+        # Coordinates of a picture are not numbers of records.
         text = re.sub(r'<path[^>]*>|style="[^"]*"', "", released.path(name).read_text())
         assert not re.search(r"\b47\b", text), name
     assert "their number is not public" in released.path(CARD).read_text()
@@ -314,8 +325,8 @@ def test_with_add_remove_no_number_of_records_is_reported(mine):
 # Seeds -----------------------------------------------------------------------------
 
 
-def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
-    mine(budget={"epsilon": 20})
+def test_each_release_has_a_stream_of_its_own(write_private_dataset, monkeypatch):
+    write_private_dataset(budget={"epsilon": 20})
     draws = []
     stream = releasing._make_stream
 
@@ -326,23 +337,23 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
 
     monkeypatch.setattr(releasing, "_make_stream", spied)
     for _ in range(2):
-        release(request())
-    # Though every trace is lost, the first release has another stream than the first one had.
+        release(release_request())
+    # If every trace is lost, the first release draws another stream than before.
     shutil.rmtree("releases")
     shutil.rmtree(seeds.folder() / FOLDER)
-    release(request())
-    release(request(epsilon=2.0))
+    release(release_request())
+    release(release_request(epsilon=2.0))
     assert len(set(draws)) == 4
 
 
 @pytest.mark.parametrize("secret", [False, True])
 def test_a_stream_follows_from_all_that_a_release_is(secret):
-    """From any one of these alone: what is equal but for ε, and has the same noise, tells all."""
+    """Two streams that differed only by ε, at the same noise, would reveal the answers."""
     seed = SecretSeed(bytes(32), Path("a")) if secret else 7
     other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8
     same = {
         "use": "release",
-        "request": request(),
+        "request": release_request(),
         "checksum": "one",
         "seed": seed,
         "number": 1,
@@ -351,41 +362,41 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
     changes = [{}, {"use": "hold-out"}, {"checksum": "b"}, {"seed": other}, {"number": 2}]
     requests = [{"epsilon": 2.0}, {"delta": 1e-6}, {"dataset": "other"}, {"learner": "privgam"}]
     requests += [{"parameters": {"n_bins": 2}}, {"neighbours": "add-remove"}]
-    changes += [{"token": "b"}, *({"request": request(**one)} for one in requests)]
+    changes += [{"token": "b"}, *({"request": release_request(**one)} for one in requests)]
     draws = {releasing._make_stream(**{**same, **change}).random() for change in changes}
     assert len(draws) == len(changes)
     assert releasing._make_stream(**same).random() in draws
 
 
-def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
-    mine(public_benchmark=True, budget={"epsilon": 2})
+def test_a_public_seed_is_named_and_epsilon_is_infinite(write_private_dataset):
+    write_private_dataset(public_benchmark=True, budget={"epsilon": 2})
     with pytest.raises(LedgerError, match="epsilon = inf"):
-        release(request(), seed=20210)
-    mine(public_benchmark=True, budget=None)
-    first, second = release(request(), seed=20210), release(request(), seed="20210")
+        release(release_request(), seed=20210)
+    write_private_dataset(public_benchmark=True, budget=None)
+    first, second = release(release_request(), seed=20210), release(release_request(), seed="20210")
     for released in (first, second):
         assert released.statement.epsilon == math.inf
         assert models.load(released.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in released.path(CARD).read_text()
         assert "inf, pure" not in released.path(CARD).read_text()
-        # What covers the generator is said of that of the number, and of what a secret would be.
+        # The page describes the generator of the number, and the generator of a secret seed.
         text = html.unescape(released.path(PAGE).read_text())
         would_be = text.partition("With a secret seed it would be: ")[2].splitlines()[0]
         assert "ChaCha20" in would_be
         assert "PCG64" not in would_be
         assert "a number as seed is not private against whoever knows it" in text
         assert "public seed" in str(released.statement)
-    assert [one.price.epsilon for one in book().releases()] == [math.inf] * 2
+    assert [one.price.epsilon for one in budget_ledger().releases()] == [math.inf] * 2
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
 
 
-def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
-    files = with_test_part([LINES[0], *TESTED * 9])
-    mine(files=files, n_test=9, public_benchmark=True)
-    released = release(request(epsilon=2.0))
+def test_a_public_benchmark_with_a_test_part_has_an_accuracy(write_private_dataset):
+    files = write_test_file([LINES[0], *TESTED * 9])
+    write_private_dataset(files=files, n_test=9, public_benchmark=True)
+    released = release(release_request(epsilon=2.0))
     expected = 0.0 if released.learner.predict([[0, 0]])[0] > 0 else 1.0
     assert released.accuracy.value == expected
     card = released.path(CARD).read_text()
     assert f"Accuracy {expected:.3f} (standard error 0.000) on the 9 records" in card
     with pytest.raises(ReleaseError, match=r"An accuracy on a test part .* costs nothing"):
-        release(request(holdout=0.1))
+        release(release_request(holdout=0.1))

@@ -1,4 +1,4 @@
-"""Releases: a ledger that was lost, and records that have one under another name, are noticed."""
+"""Releases notice a lost ledger, and records that have a ledger under another name."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from own_release import LINES, book, request
+from own_release import LINES, budget_ledger, release_request
 
 from privcurve import datasets
 from privcurve.privacy import seeds
@@ -17,77 +17,81 @@ from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL
 
-# A ledger that was lost ------------------------------------------------------------
+# A lost ledger ------ --------------------------------------------------------------
 
 
-def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
-    mine(budget={"epsilon": 9})
-    release(request())
-    # A folder of the holder's choice may have a number.
-    release(request(), output=Path("releases/mine/2024"))
-    release(request(), output=tmp_path / "out")
+def test_a_ledger_is_missed_wherever_its_models_went(write_private_dataset, tmp_path):
+    write_private_dataset(budget={"epsilon": 9})
+    release(release_request())
+    # A folder that the holder chooses may have a number as its name.
+    release(release_request(), output=Path("releases/mine/2024"))
+    release(release_request(), output=tmp_path / "out")
     Path("releases/mine/1").rename("elsewhere")
     shutil.rmtree("releases/mine/2024")
     assert not list(Path("releases/mine/3").iterdir())
-    book().path.unlink()
+    budget_ledger().path.unlink()
     with pytest.raises(ReleaseError, match=r"releases/mine/2 exists, but the ledger.* restore"):
-        release(request(), output=tmp_path / "other")
+        release(release_request(), output=tmp_path / "other")
     shutil.rmtree(seeds.folder())
     (Path("releases/mine/2") / MODEL).touch()
     with pytest.raises(ReleaseError, match=r"2/model\.json exists, but the ledger.* restore"):
-        release(request())
+        release(release_request())
 
 
 @pytest.mark.parametrize("kept", [0, 1])
-def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
-    """With the folder of releases gone; or with a backup of the ledger in it, an older one."""
-    release(request(epsilon=0.5))
-    older = book().path.read_bytes()
-    release(request(epsilon=0.5))
+def test_the_holders_folder_knows_how_many_releases_a_ledger_had(write_private_dataset, kept):
+    """The folder of releases is deleted, or replaced by an older backup."""
+    release(release_request(epsilon=0.5))
+    older = budget_ledger().path.read_bytes()
+    release(release_request(epsilon=0.5))
     shutil.rmtree("releases")
     if kept:
-        book().path.parent.mkdir(parents=True)
-        book().path.write_bytes(older)
+        budget_ledger().path.parent.mkdir(parents=True)
+        budget_ledger().path.write_bytes(older)
     message = rf"ledger\.jsonl (is gone|has 1, or others), but 2 releases were in it \(.*{FOLDER}"
     with pytest.raises(ReleaseError, match=message):
-        release(request(epsilon=0.5))
-    assert len(book().releases()) == kept
+        release(release_request(epsilon=0.5))
+    assert len(budget_ledger().releases()) == kept
 
 
 @pytest.mark.parametrize("changed", ["", "records", "records and ledger"])
-def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, monkeypatch, changed):
-    """Whatever the records of the older copy are, and whatever else its ledger notes since."""
-    mine(budget={"epsilon": 9})
-    release(request())
+def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(
+    write_private_dataset, tmp_path, monkeypatch, changed
+):
+    """This holds for any records of the older copy and any later entries in its ledger."""
+    write_private_dataset(budget={"epsilon": 9})
+    release(release_request())
     for name in ("releases", "data", "resources"):
         shutil.copytree(tmp_path / name, tmp_path / "new" / name)
     monkeypatch.chdir(tmp_path / "new")
-    assert release(request()).release.number == 2
+    assert release(release_request()).release.number == 2
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
     if changed:
-        mine(lines=[*LINES[:-1], LINES[-1].replace(",", "1,", 1)], budget={"epsilon": 9})
+        write_private_dataset(
+            lines=[*LINES[:-1], LINES[-1].replace(",", "1,", 1)], budget={"epsilon": 9}
+        )
     if "ledger" in changed:
         note_comparison("mine", [1.0], 0.0)
     with pytest.raises(ReleaseError, match=r"is a copy of /.*new/releases/.* 2 releases"):
-        release(request())
-    assert len(book().releases()) == 1
+        release(release_request())
+    assert len(budget_ledger().releases()) == 1
 
 
-def test_a_trace_that_is_damaged_is_named(mine):
-    release(request(epsilon=0.5))
+def test_a_trace_that_is_damaged_is_named(write_private_dataset):
+    release(release_request(epsilon=0.5))
     (trace,) = (seeds.folder() / FOLDER).glob("*.json")
     trace.write_text("{}")
     with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*until you restore it"):
-        release(request(epsilon=0.5))
-    # The seed itself may be deleted after a release.
+        release(release_request(epsilon=0.5))
+    # The holder may delete the seed after a release.
     shutil.rmtree(seeds.folder())
-    assert release(request(epsilon=0.5)).release.number == 2
+    assert release(release_request(epsilon=0.5)).release.number == 2
     seeds.path_of("mine").unlink()
-    assert release(request(epsilon=0.5)).release.number == 3
+    assert release(release_request(epsilon=0.5)).release.number == 3
 
 
-def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
+def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(write_private_dataset, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / MODEL).write_text("")
@@ -98,19 +102,19 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
     ):
         for seed in (None, str(tmp_path / "seeds/own.seed")):
             with pytest.raises(ReleaseError, match=message):
-                release(request(epsilon=epsilon), output=output, seed=seed)
-    mine(lines=[*LINES, "31,Rome?,x,yes"])
+                release(release_request(epsilon=epsilon), output=output, seed=seed)
+    write_private_dataset(lines=[*LINES, "31,Rome?,x,yes"])
     with pytest.raises(datasets.DatasetError):
-        release(request())
+        release(release_request())
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
-    assert not book().path.exists()
+    assert not budget_ledger().path.exists()
 
 
 # The same records under another name -----------------------------------------------
 
 
 def copied(lines=LINES, **changes):
-    """Describe other records as `copy`."""
+    """Write other records, described as `copy`."""
     Path("data/copy.csv").write_text("\n".join(lines) + "\n")
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     files = {"train": {"local": "data/copy.csv"}}
@@ -133,8 +137,8 @@ COPIES = {
 
 @pytest.mark.parametrize("case", COPIES)
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_copy_has_no_fresh_budget(mine, monkeypatch, tmp_path, case, elsewhere):
-    release(request())
+def test_a_copy_has_no_fresh_budget(write_private_dataset, monkeypatch, tmp_path, case, elsewhere):
+    release(release_request())
     COPIES[case]()
     if elsewhere:
         for name in ("data", "resources"):
@@ -142,13 +146,13 @@ def test_a_copy_has_no_fresh_budget(mine, monkeypatch, tmp_path, case, elsewhere
         monkeypatch.chdir(tmp_path / "new")
     message = r"the file of 'copy' is also the file of 'mine'.*\(based_on: mine\)"
     with pytest.raises(ReleaseError, match=message):
-        release(request(dataset="copy"))
+        release(release_request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
     assert not seeds.path_of("copy").exists()
 
 
-def test_tables_of_few_possible_records_are_not_one_another(mine):
-    """Of 292 possible records two random tables have most in common."""
+def test_tables_of_few_possible_records_are_not_one_another(write_private_dataset):
+    """With 292 possible records, two random tables have most records in common."""
     rng = np.random.default_rng(0)
 
     def table():
@@ -159,31 +163,31 @@ def test_tables_of_few_possible_records_are_not_one_another(mine):
         )
         return [HEADER, *rows]
 
-    mine(lines=table())
-    release(request())
+    write_private_dataset(lines=table())
+    release(release_request())
     copied(table())
-    assert release(request(dataset="copy")).release.number == 1
+    assert release(release_request(dataset="copy")).release.number == 1
 
 
-def test_a_table_that_grows_stays_known(mine):
-    """By its files as they are, and as they were."""
-    mine(budget={"epsilon": 9})
-    release(request())
-    mine(lines=[*LINES, *OTHERS], budget={"epsilon": 9})
-    release(request())
+def test_a_table_that_grows_stays_known(write_private_dataset):
+    """Both the present files and the earlier files are recognised."""
+    write_private_dataset(budget={"epsilon": 9})
+    release(release_request())
+    write_private_dataset(lines=[*LINES, *OTHERS], budget={"epsilon": 9})
+    release(release_request())
     for lines in (LINES, [*LINES, *OTHERS]):
         copied(lines)
         with pytest.raises(ReleaseError, match="is also the file of 'mine'"):
-            release(request(dataset="copy"))
+            release(release_request(dataset="copy"))
 
 
-def test_traces_are_kept_of_private_records_alone_and_for_their_owner(mine):
-    mine(public_benchmark=True)
-    release(request())
+def test_traces_are_kept_of_private_records_alone_and_for_their_owner(write_private_dataset):
+    write_private_dataset(public_benchmark=True)
+    release(release_request())
     assert not (seeds.folder() / FOLDER).exists()
     shutil.rmtree("releases")
-    mine()
-    release(request())
+    write_private_dataset()
+    release(release_request())
     kept = seeds.folder() / FOLDER
     (trace,) = kept.glob("*.json")
     assert trace.stat().st_mode & 0o777 == 0o600

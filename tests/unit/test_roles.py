@@ -83,7 +83,7 @@ def test_public_facts_go_by_the_claim():
     facts = Facts([2, 3], public_columns=(1,), public_label=True)
     assert registry.make("brc", facts).public_columns is None
     assert registry.make("brc", facts, neighbours="private-columns").public_columns == (1,)
-    # A learner without roles runs as it is.
+    # A learner without roles ignores the public columns.
     registry.make("lazybb", facts, neighbours="private-columns")
     with pytest.raises(ValueError, match="public_label: true"):
         registry.make("brc", Facts([2, 3], public_columns=(1,)), neighbours="private-columns")

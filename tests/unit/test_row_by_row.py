@@ -1,4 +1,4 @@
-"""A record's code is its own: a table is coded as its rows are, each alone, whatever reads it."""
+"""A record's code depends only on the record: a table is encoded like its single rows."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ from privcurve.learners import PrivGAMClassifier
 
 CODE = runpy.run_path(str(Path(__file__).parents[2] / "examples/read_model.py"))["code"]
 REFUSED = "refused"
-# A row of Excel or a line that is all blank is no record: this column never is.
+# An all-blank row or line is no record, so this column is never blank.
 FILLED = "filled"
 
 SHORT = settings(max_examples=40)
@@ -42,7 +42,7 @@ LONG = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 def outcome(code, *arguments):
-    """Return codes as a list of rows, or that they were refused."""
+    """Return codes as a list of rows, or `REFUSED`."""
     try:
         return code(*arguments).tolist()
     except DatasetError:
@@ -66,7 +66,7 @@ def expected(domain, columns):
 
 
 def of_values(domain):
-    """Ways to hand over values that share no type."""
+    """Yield values as objects whose columns share no type."""
     yield partial(encode_frame, domain)
     yield lambda columns: encode_frame(
         domain, [list(row) for row in zip(*columns.values(), strict=True)]
@@ -76,7 +76,7 @@ def of_values(domain):
 
 
 def objects(cells):
-    """Return cells as an array of objects, of which those that are absent are masked."""
+    """Return cells as an array of objects, with absent cells masked."""
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return np.ma.array(array, mask=[reference.absent(cell) for cell in cells])
@@ -94,10 +94,10 @@ def check_values(table):
 
 
 def typed(columns):
-    """Ways to hold columns of one type each; that type depends on all of their values."""
+    """Yield columns of one type each, which depends on all values of the column."""
     frame = pd.DataFrame(columns)
     yield frame
-    with suppress(OverflowError):  # pandas 2 has no such whole numbers
+    with suppress(OverflowError):  # pandas 2 has no integers of this size
         yield frame.convert_dtypes()
     yield frame.astype("category")
     try:
@@ -151,7 +151,7 @@ def check_file(table, path, code):
     rows = one_by_one(columns)
     assert result == together([outcome(code, domain, row, path) for row in rows])
     assert result == expected(domain, columns)
-    # A frame of the same cells says the same, and so does who reads nothing but model.json.
+    # A frame of the same cells has the same codes, and so has a reader of model.json alone.
     assert result == outcome(partial(encode_frame, domain), columns)
     if result != REFUSED and code is from_csv:
         facts = domain.to_dict()
@@ -176,7 +176,7 @@ def test_a_table_is_coded_as_its_rows_are(case, how, tmp_path_factory):
     how(given(strategy)(lambda table: compare(table, path)))()
 
 
-# The two roads of files of text ------------------------------------------------------------
+# The two readers of text files ------ ------------------------------------------------------
 
 
 PLAIN = ["a", "1.5", "", " ", "  b", '"a"']
@@ -186,7 +186,7 @@ ENDS = ["\n"] * 8 + ["\r\n", "\r", "\n\n", "\n \n"]
 
 @st.composite
 def raw_texts(draw):
-    """Return a parser, the bytes of a file, and how many are read at once."""
+    """Draw a parser, the bytes of a file, and the number of bytes per read."""
     separator = draw(st.sampled_from([",", ";", "\t", "|"]))
     width = draw(st.integers(1, 3))
     regular = draw(st.booleans())
@@ -220,7 +220,7 @@ def raw_texts(draw):
 
 
 def by_road(road, parser, most):
-    """Return the records that a road reads, with their lines, and what it says of others."""
+    """Return the records that a reader finds, with their lines, and its problems."""
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
     described = SimpleNamespace(
@@ -274,11 +274,11 @@ def test_arrow_reads_what_the_exact_road_reads(monkeypatch):
             raw.decode(parser.encoding)
             assert by_pieces == expected
         except UnicodeError:
-            # Which fault comes first depends on how far a file is read ahead.
+            # The first reported fault depends on how far the file is read ahead.
             assert most is not None or isinstance(by_pieces, str) == isinstance(expected, str)
 
     check()
-    # Both are taken, or nothing was compared.
+    # Both readers were used, so the comparison means something.
     read = sum(table is not None for table in by_arrow)
     assert min(read, len(by_arrow) - read) > 15
 
@@ -307,7 +307,7 @@ def test_numbers_of_arrow_match_python(cells, decimal):
         assert (result[1].tolist(), result[2]) == (exact[1].tolist(), exact[2])
 
 
-# What a saved model says -----------------------------------------------------------------
+# Predictions of a saved model ------ -----------------------------------------------------
 
 
 ALL = Domain(named(COLUMNS), LABEL, missing=("", "NA", "-9"), unknown="other")
@@ -315,7 +315,7 @@ ALL = Domain(named(COLUMNS), LABEL, missing=("", "NA", "-9"), unknown="other")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """Save a model in which every column tells."""
+    """Save a model whose prediction depends on every column."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, ALL.n_bins, size=(2000, len(COLUMNS))).astype(np.uint8)
     weights = rng.normal(size=len(COLUMNS))
@@ -327,7 +327,7 @@ def model(tmp_path_factory):
 
 
 def told(model, table):
-    """Return what the command says of a file, with probabilities; or that it refuses."""
+    """Return what the command predicts for a file, with probabilities, or `REFUSED`."""
     target = table.with_suffix(".answers")
     argv = ["predict", str(model), str(table), "--proba", "-o", str(target)]
     if main.main(argv):

@@ -1,6 +1,6 @@
-"""Rules: one for each kind of output, and names that are targets."""
+"""Rules: one for each kind of output; names that are targets."""
 
-from small_study import ROOT, SMALL, read
+from small_study import ROOT, SMALL_STUDY, plan_with_studies
 
 from privcurve.workflow import plan, reading
 
@@ -12,7 +12,7 @@ def test_one_rule_makes_all_outputs_of_a_kind():
     by_rule = run.kinds
     assert set(by_rule["accuracy"].requests) >= {"smoke/accuracy", "quickstart/accuracy"}
     assert by_rule["accuracy"].files[0] == "results/tables/{name}.csv"
-    # A word that is a target too is that output's rule alone.
+    # A word that is a target too can only be the rule of its output.
     assert by_rule["audit"].files[0] == "results/tables/audit.csv"
     assert by_rule["study_audit"].files[0] == "results/tables/partial_private/audit.csv"
     assert by_rule["sparsity"].files[0] == "results/tables/sparsity.csv"
@@ -35,9 +35,12 @@ def test_one_rule_makes_all_outputs_of_a_kind():
 
 def test_names_of_a_command_line_and_of_the_configuration_are_targets(tmp_path):
     sweep = {"name": "mine", "x": "epsilon"}
-    other = {**SMALL, "outputs": ["accuracy", {"sweep": sweep}, {"sweep": {**sweep, "name": "b"}}]}
-    run = read(tmp_path, good=SMALL, other=other)
-    # The audit and the leaderboard are one output each here, so that their rules are the targets.
+    other = {
+        **SMALL_STUDY,
+        "outputs": ["accuracy", {"sweep": sweep}, {"sweep": {**sweep, "name": "b"}}],
+    }
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, other=other)
+    # Here audit and leaderboard have one output each, so their rules are the targets.
     always = {"good"}
     assert {"audit", "leaderboard"} <= {*run.kinds}
     assert set(run.targets(["-n", "results/figures/mine.pdf"])) == always

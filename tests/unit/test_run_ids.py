@@ -1,10 +1,10 @@
-"""Cells: ids, splits and randomness."""
+"""Runs: ids, splits and random streams."""
 
 import dataclasses
 
 import numpy as np
 import pytest
-from small_study import public_facts, study_of
+from small_study import dataset_stub, study_with
 
 from privcurve.experiments import canonical, runs, study
 from privcurve.experiments.curves import curves_of
@@ -21,11 +21,11 @@ METHOD = study.Method(
     settings=tuple({"n_rounds": n, "density": d} for n in (5, 9, 15) for d in (0.25, 0.5)),
 )
 SPLIT = Split("1/5", 0)
-WDBC, MIXED = public_facts("wdbc"), public_facts("wdbc", mixed=True)
+WDBC, MIXED = dataset_stub("wdbc"), dataset_stub("wdbc", mixed=True)
 
 
 def ids(method=METHOD, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
-    maker = runs.RunIds(public_facts(dataset), checksum, method, seed)
+    maker = runs.RunIds(dataset_stub(dataset), checksum, method, seed)
     return {maker.run(point, split).id for point in method.points for split in splits}
 
 
@@ -45,7 +45,7 @@ def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
 
 
 def test_an_id_is_the_digest_of_its_key():
-    # The stores of all users hang on this.
+    # Stored results of all users depend on these ids.
     for method, epsilon in (
         (METHOD, 0.5),
         (dataclasses.replace(METHOD, calibration=None, delta=1e-5), 1),
@@ -68,7 +68,7 @@ def test_an_id_is_the_digest_of_its_key():
 
 
 def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
-    """Results of before few-bin learners merged them are of other models."""
+    """Before learners of few bins merged bins, their results came from other models."""
     on_equal = runs.RunIds(WDBC, "c", METHOD, 1)
     on_mixed = runs.RunIds(MIXED, "c", METHOD, 1)
     for point in METHOD.points:
@@ -80,7 +80,7 @@ def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     assert runs.RunIds(WDBC, "c", METHOD, 1).run(METHOD.points[0], SPLIT).id == (
         on_equal.run(METHOD.points[0], SPLIT).id
     )
-    # A learner that sees all of them has the id that it had.
+    # A learner that uses all bins keeps its id.
     fine = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     ids = [
         runs.RunIds(dataset, "c", fine, 1).run(fine.points[0], SPLIT).id
@@ -96,19 +96,19 @@ def test_ids_of_more_classes_hold_the_version_of_such_fits():
         assert method.class_versions(method.settings[0]) == told
         ids = [
             runs.RunIds(dataset, "c", method, 1).run(method.points[0], SPLIT).id
-            for dataset in (public_facts("wdbc", n_classes=3), WDBC)
+            for dataset in (dataset_stub("wdbc", n_classes=3), WDBC)
         ]
         assert (ids[0] == ids[1]) == (not told)
 
 
-def test_files_of_merged_mixed_bins_are_not_those_of_before(own):
+def test_files_of_merged_mixed_bins_are_not_those_of_before(write_dataset):
     bounds = {"bounds": [0, 120], "n_bins": 64, "spacing": "mixed"}
     learners = {"rules": {"learner": "one_rule"}, "gam": {"learner": "privgam"}}
     content = {"title": "t", "datasets": ["mine"], "epsilons": [1], "folds": 5, "repeats": 2}
     one = study.from_mapping({**content, "learners": learners}, "s", "s.yaml")
     digests = []
     for more in ({}, {"spacing": "equal"}):
-        own(columns=[{"name": "age", "kind": "numeric", **bounds, **more}])
+        write_dataset(columns=[{"name": "age", "kind": "numeric", **bounds, **more}])
         digests.append([curve.digest for curve in curves_of(one, 1, 30)])
     (rules, gam), (rules_before, gam_before) = digests
     assert rules != rules_before
@@ -136,7 +136,7 @@ def test_many_classes_cost_more_where_the_registry_says_so():
 
 
 def test_fresh_splits_use_new_partitions():
-    made = study_of({"m": {"learner": "majority_class"}}, folds=5, repeats=10)
+    made = study_with({"m": {"learner": "majority_class"}}, folds=5, repeats=10)
     splits = made.fresh_splits(has_test=False)
     assert [s.partition for s in splits] == [1] * 5 + [2] * 5
     assert [s.fold_number for s in splits] == [0, 1, 2, 3, 4] * 2

@@ -1,4 +1,4 @@
-"""Snakemake's scheduler wakes no more often than it must, and what is not there is left."""
+"""Snakemake's scheduler wakes only when needed, and does not wait for files that are absent."""
 
 import os
 import re
@@ -27,13 +27,13 @@ DELAY = 0.2
 
 
 class Scheduler:
-    """What a timer needs of Snakemake's scheduler."""
+    """The attributes of Snakemake's scheduler that a timer uses."""
 
     def __init__(self):
         self._open_jobs = threading.Semaphore(0)
 
     def passes(self, seconds):
-        """Count the passes of a scheduler that asks for the next one in each pass."""
+        """Count the passes of a scheduler that schedules the next pass in each pass."""
         end, count = time.monotonic() + seconds, 0
         while self._open_jobs.acquire(timeout=max(0.0, end - time.monotonic())):
             count += 1
@@ -43,7 +43,7 @@ class Scheduler:
 
 @pytest.fixture
 def scheduler(monkeypatch):
-    # Fails when Snakemake has renamed or mended it: then look whether this is still needed.
+    # If this fails, Snakemake has renamed or fixed it: check whether the patch is still needed.
     monkeypatch.setattr(
         JobScheduler, "_schedule_reevalutation", JobScheduler._schedule_reevalutation
     )
@@ -55,9 +55,9 @@ def test_passes_do_not_grow_with_the_jobs_that_end(scheduler, mended, low, high)
     if mended:
         keep_one_timer()
     Scheduler._schedule_reevalutation = JobScheduler._schedule_reevalutation
-    for _ in range(50):  # jobs that end
+    for _ in range(50):  # ends of jobs
         scheduler._open_jobs.release()
-    # 50 passes for these, and one each DELAY, or 50 each DELAY.
+    # 50 passes for the ends, and one per DELAY instead of 50 per DELAY.
     assert low <= scheduler.passes(1.1) <= high
 
 
@@ -90,7 +90,7 @@ def test_a_folder_of_snakemake_that_can_not_be_written_is_named(tmp_path, monkey
 
 
 def test_an_executor_without_shared_files_is_refused():
-    """It would take the store of another node for an empty one, and train all runs again."""
+    """A store on another node would look empty, and all runs would be trained again."""
 
     def workflow(*usage):
         return SimpleNamespace(storage_settings=SimpleNamespace(shared_fs_usage=set(usage)))

@@ -1,4 +1,4 @@
-"""Schemas: faults are named with their mend, and the shipped files are valid."""
+"""Schemas: messages name the fault and the remedy, and the shipped files are valid."""
 
 import math
 from pathlib import Path
@@ -19,7 +19,7 @@ def quickstart():
 
 
 def read(text, folder):
-    """Read a YAML file of some text."""
+    """Read a YAML file with this text."""
     path = folder / "s.yaml"
     path.write_text(text)
     return schema.read_yaml(path)
@@ -127,7 +127,7 @@ def test_all_repeated_keys_are_named_at_once(tmp_path):
 
 @pytest.fixture(params=["compiled", "plain"])
 def loader(request, monkeypatch):
-    """Read YAML with either of the loaders; not every build of PyYAML has the compiled one."""
+    """Read YAML with either loader; some builds of PyYAML lack the compiled one."""
     if request.param == "plain":
         monkeypatch.delattr(yaml, "CSafeLoader")
 
@@ -145,7 +145,7 @@ def loader(request, monkeypatch):
         ("~: x", "YAML reads the key ~ as nothing"),
         ("? [a]\n: x", "line 1: a list or a mapping can't be a key"),
         ("{1: a, '1': b}", "the key '1' occurs twice"),
-        # One word in two forms of Unicode.
+        # The same word in two Unicode forms.
         ("caf\u00e9: 1\ncafe\u0301: 2", "occurs twice, lines 1 and 2"),
         (
             "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",

@@ -1,4 +1,4 @@
-"""Seeds: public numbers, secrets in files, and streams that no written word gives away."""
+"""Seeds: public numbers, secrets in files, and streams that stored texts do not reveal."""
 
 import copy
 import hmac
@@ -14,7 +14,7 @@ import pytest
 import yaml
 from randomgen import ChaCha
 from scipy import stats
-from small_study import public_facts
+from small_study import dataset_stub
 
 from privcurve import datasets, schema
 from privcurve.experiments import runs, study
@@ -98,14 +98,14 @@ def test_one_that_others_may_read_is_refused(folder, mode):
 def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, as_file):
     git = tmp_path / "project/.git"
     git.parent.mkdir()
-    # A work tree that git worktree has added, or a submodule, has a file there.
+    # In an added work tree, or a submodule, .git is a file.
     git.write_text("gitdir: elsewhere") if as_file else git.mkdir()
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "project/deep/seeds"))
     with pytest.raises(
         SeedError, match=r"must be outside of git repositories; it is in .*project.*PRIVCURVE_SEEDS"
     ):
         seeds.resolve("secret", make=True)
-    # A link from outside leads there too.
+    # A link from outside the checkout leads inside.
     (tmp_path / "project/deep").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "project/deep")
     with pytest.raises(SeedError, match="outside of git repositories"):
@@ -143,7 +143,7 @@ def test_what_a_configuration_may_say(tmp_path, folder):
 def quickstart(seed):
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    ids = runs.RunIds(public_facts("wdbc"), "checksum", method, seed)
+    ids = runs.RunIds(dataset_stub("wdbc"), "checksum", method, seed)
     return [ids.run(method.points[0], split) for split in fold_splits(3)]
 
 
@@ -160,12 +160,12 @@ def test_an_id_of_a_secret_seed_does_not_tell_its_stream():
         assert draws[0] != draws[1]
         assert draws[0] != draws[2]
         assert run.id != other.id
-        # The other secret would not draw the same under the same id either.
+        # Another secret draws other numbers for the same id.
         assert seeds.start_number(A, run.id) != seeds.start_number(B, run.id)
 
 
 def test_a_stream_follows_from_the_key_and_not_from_the_name():
-    """HMAC-SHA256 under the key; whoever knows the name and the digest knows nothing of it."""
+    """HMAC-SHA256 under the key: the name and the digest do not reveal it."""
     digest = "ab" * 32
     mac = hmac.new(A.key, b"privcurve: a stream\n" + digest.encode(), "sha256").hexdigest()
     assert seeds.start_number(A, digest) == int(mac, 16)
@@ -175,7 +175,7 @@ def test_a_stream_follows_from_the_key_and_not_from_the_name():
     assert seeds.start_number(alias, digest) != seeds.start_number(A, digest)
 
 
-# RFC 8439, appendix A.1, tests 1, 3 and 4: key stream from a block on, by key and counter.
+# RFC 8439, appendix A.1, tests 1, 3 and 4: (key, counter, key stream).
 KEY_STREAMS = [
     ("00" * 32, 0, "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"),
     ("00" * 31 + "01", 1, "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"),
@@ -197,7 +197,7 @@ def test_a_secret_seed_begins_chacha20_with_all_of_its_256_bits():
     assert seeds.is_chacha(drawn)
     assert drawn.bit_generator.state["state"]["rounds"] == 20
     assert drawn.bit_generator.state["state"]["keysetup"].astype("<u4").tobytes() == key
-    # Data holders and private runs get keys of their own; a public seed gives them numbers.
+    # Holders and private runs derive their own keys; a public seed derives their numbers.
     assert [len(one) for one in seeds.stream_starts(drawn, 3, 4)] == [32, 32, 32]
     public = seeds.generator(7, digest)
     assert isinstance(public.bit_generator, np.random.PCG64)
@@ -256,7 +256,7 @@ def test_nothing_that_is_written_holds_a_secret():
     for text in (A.key.hex(), str(int.from_bytes(A.key, "big")), repr(A.key)):
         assert not [one for one in written if text in one]
     assert not {*curve.digests.values()} & {*other.digests.values()}
-    # The name is a hash of all 256 bits under a word of its own.
+    # The name is a hash of all 256 bits with its own prefix.
     assert re.fullmatch(r"secret:[0-9a-f]{64}", A.name)
     assert A.name != B.name
 

@@ -1,4 +1,4 @@
-"""What one model makes of each column, as an output: its frames, its figure, what is refused."""
+"""The output `shapes`, the effects of one model's columns: frames, figure, refusals."""
 
 import dataclasses
 import math
@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from made_up_study import ADDITIVE, request_of
+from made_up_study import ADDITIVE_STUDY, output_request
 
 from privcurve import explain
 from privcurve.datasets import Column, Domain, Label
@@ -15,7 +15,7 @@ from privcurve.learners import PrivGAMClassifier, registry
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.outputs import record, shapes
 
-GAM = ADDITIVE["learners"]["gam"]
+GAM = ADDITIVE_STUDY["learners"]["gam"]
 DOMAIN = Domain(
     (
         Column("flat", "categorical", categories=(("a", "a"), ("b", "b"))),
@@ -30,9 +30,9 @@ ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
 
 
 def ask(learner=GAM, given=None, **changes):
-    """Ask for the shapes of a study; `learner` and `given` are what is different."""
+    """Return the request of `shapes`, with changes of the learner or the study."""
     options = {"learner": "gam", "epsilon": 2, **(given or {})}
-    return request_of("shapes", options, **{"learners": {"gam": learner}, **changes})
+    return output_request("shapes", options, **{"learners": {"gam": learner}, **changes})
 
 
 def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):
@@ -48,7 +48,7 @@ def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):
 
 @pytest.fixture(scope="module")
 def told():
-    """Explain a model whose shapes are set by hand."""
+    """Explain a model with shapes that are set by hand."""
     X, y = np.zeros((40, 3), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, classes=(0, 1)).fit(X, y)
     values, errors = ([np.array(row) for row in rows] for rows in (VALUES, ERRORS))
@@ -73,7 +73,7 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
     ]
     texts = shapes.format_table(rows)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.12", "−0.50 ± 0.39"]
-    # Without an estimate nothing is said to be ± 0.00.
+    # Without an estimate the text has no "± 0.00".
     bare = shapes.format_table(rows.assign(error_lowest=0.0))
     assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
 

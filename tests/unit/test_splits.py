@@ -32,7 +32,7 @@ def test_hold_outs_are_distinct_and_selecting_ones_are_not_fresh_ones():
     selecting, fresh = (holdout_splits(0.1, 3, fresh=fresh) for fresh in (False, True))
     partitions = [split.partition for split in (*selecting, *fresh)]
     assert partitions == [-1, -2, -3, 1, 2, 3]
-    # Finalists train with other noise on what selected.
+    # Finalists train on the records that selected, with other noise.
     assert Split(selecting[1].fold, -4).partition == -2
 
 
@@ -96,7 +96,7 @@ def test_the_sample_of_a_test_part_differs_from_repeat_to_repeat():
 def test_parts_are_remembered_while_there_is_room(dataset, monkeypatch):
     splitter = Splitter(dataset, 1)
     first = splitter.parts(Split("1/5", 0))
-    # A finalist's draw has the same rows as what selected; another partition has not.
+    # A finalist uses the rows of its selection; another partition does not.
     assert splitter.parts(Split("1/5", -3)) is first
     assert splitter.parts(Split("1/5", 1)) is not first
     monkeypatch.setattr(splits, "REMEMBERED", 1)

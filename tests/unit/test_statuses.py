@@ -1,4 +1,4 @@
-"""Who may be called proved: learners of this project alone, with a theorem and a test."""
+"""The status `proved`: only for learners of this project, with a theorem and a test."""
 
 import ast
 import pickle
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from announced_vote import announcing
-from small_study import study_of
+from small_study import study_with
 from test_own_learners import forget
 
 from privcurve.audit import trial
@@ -81,7 +81,7 @@ def test_a_subclass_of_a_proved_learner_is_claimed():
         CLAIMED, own.NOT_TRIED
     )  # fmt: skip
     assert f"Calibration: {PROVED}" not in str(model.privacy_)
-    # A class that says that it is the shipped one is another class still.
+    # A class with the name of the shipped class is still another class.
     Quieter.__module__, Quieter.__qualname__ = shipped.__module__, "OneRuleClassifier"
     assert Quieter(**fit).fit(X, Y).privacy_.status == CLAIMED
 
@@ -109,7 +109,7 @@ def test_a_statement_of_a_class_of_its_own_is_refused():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The tutorial's learner, and two that lie."""
+    """Write the tutorial's learner, and two learners that lie."""
     monkeypatch.chdir(tmp_path)
     forget()
     own._compute_version.cache_clear()
@@ -120,7 +120,7 @@ def folder(tmp_path, monkeypatch):
     assert bounds in honest
     cheat = honest.replace(bounds, "l1=0.02 * d, l2=0.02 * d**0.5")
     trusted = honest.replace("\n    def _scores(", TRUST_ME)
-    # As another package's method its fit sees open records.
+    # Its fit sees open records, like a method of another package.
     trusted = trusted.replace("approximate=True", "peer=True")
     for name, text in {"mean_vote": honest, "cheat": cheat, "trust_me": trusted}.items():
         title = name.replace("_", " ").capitalize()
@@ -143,7 +143,7 @@ def test_own_learners_are_claimed_in_python(folder, name):
     assert model.privacy_.status == CLAIMED
     assert f"{own.NOT_TRIED}" in str(model.privacy_)
     assert "Calibration" not in str(model.privacy_)
-    # A model that says more, as pickles of earlier versions do.
+    # A model with more parameters, as pickles of earlier versions have.
     model._fitted_statement = replace(model._fitted_statement, status=PROVED, caveat="")
     assert pickle.loads(pickle.dumps(model)).privacy_.status == CLAIMED
 
@@ -219,7 +219,7 @@ def write(name, result):
 def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(folder):
     import pandas as pd
 
-    made = study_of(LEARNERS)
+    made = study_with(LEARNERS)
     assert list(made.methods) == ["cheat", "mine", "gam~proved"]
     assert made.own_learners == ["cheat", "mean_vote"]
     assert titles_of(made)["mine"] == "Mean vote (claimed; contract not tried)"
@@ -251,11 +251,11 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
     assert "take Mean vote (claimed; contract kept)" in sentence
     assert "its author claims this ε" in sentence
     assert sentence.endswith("not ranked: Cheat (claimed; contract broken)")
-    # A learner that was not tried is recommended after those that were.
+    # A learner that was not tested is recommended after tested learners.
     write("mean_vote", own.NOT_TRIED)
     place = ranking(frame, "d", 1.0, titles_of(made), contracts=contracts_of(made))
     assert list(place.eligible["method"]) == ["gam~proved"]
-    # One that broke it alone is named, and not taken.
+    # A learner that broke the contract is named and not chosen.
     alone = ranking(frame[:1], "d", 1.0, titles, contracts={"cheat": own.BROKEN})
     assert "nothing was trained" in alone.sentence()
     assert "take" not in alone.sentence()
@@ -296,7 +296,7 @@ def test_curves_of_claimed_learners_look_different():
     assert len({str((one["linestyle"], one.get("fillstyle"))) for one in lines}) == 3
 
 
-# Names of a study and its files, of the files of jobs, and what reads and checks the stored word.
+# Names of a study and its files, names of job files, and code that reads the stored word.
 STORED = re.compile(r"distributed_certified\w*|~certified~[\w.=]+")
 READERS = {"src/privcurve/stored.py", "src/privcurve/models/model.schema.yaml"}
 READ = (
@@ -326,7 +326,7 @@ def test_the_stored_word_is_told_what_it_is_called_now():
         check_calibration("certified")
     old = {"gam": {"learner": "privgam", "calibrations": ["certified"]}}
     with pytest.raises(StudyError, match="not 'certified': it is called 'proved' now"):
-        study_of(old)
+        study_with(old)
     with pytest.raises(ValueError, match="not 'certified': it is called 'proved' now"):
         NoisyMajorityClassifier(n_bins=2, calibration="certified").fit(X, Y)
 

@@ -1,4 +1,4 @@
-"""The store: append-only, tolerant of torn lines, twins and strangers."""
+"""The store: append-only, tolerant of torn lines, duplicates and foreign files."""
 
 import errno
 import itertools
@@ -15,17 +15,17 @@ A, B, C = (letter * 64 for letter in "abc")
 
 
 def results_of(folder, ids):
-    """Read the results of some runs, whatever code has trained them."""
+    """Read the results of some runs, trained by any code."""
     return {name: one.result for name, one in Store(folder).read(ids).items()}
 
 
 def lines(*ids):
-    """Lines of a store, as a writer has left them."""
+    """Return the lines of a store, as a writer has left them."""
     return [line(name, {"x": n}, "c0de") for n, name in enumerate(ids, start=1)]
 
 
 def line(run_id, result, code):
-    """A line of the store; earlier versions wrote no code."""
+    """Return a line of the store; earlier versions wrote no code."""
     content = {"id": run_id, "result": result, **({"code": code} if code else {})}
     text = json.dumps(content, separators=(",", ":")).removesuffix("}").encode()
     return text + b',"crc":"%08x"}\n' % zlib.crc32(text)
@@ -140,11 +140,11 @@ def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
         return one.result["x"], one.code
 
     assert read("old") == read("old", "new") == (1, "old")
-    # A code that trained it twice differs in timings alone: the first counts.
+    # If one code trained a run twice, only the times differ: the first result counts.
     assert read("new") == (2, "new")
     assert read("") == read() == (4, "")
     assert read("old", "") == (1, "old")
-    # A result that lacks a score does not count, whichever code it is of.
+    # A result without all scores does not count, whatever its code.
     assert Store(tmp_path).read({A}, scores=("auc",)) == {}
 
 
@@ -189,7 +189,7 @@ def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
             with pytest.raises(OSError, match="the disk is full") as caught:
                 store.add(B, {"x": 2}, "c0de")
         assert str(tmp_path) in str(caught.value)
-        # There is space again, and the same job goes on.
+        # There is space again, and the same job continues.
         store.add(C, {"x": 3}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     assert path.read_bytes().count(b"\n") == 2
@@ -205,4 +205,4 @@ def test_a_disk_that_is_found_to_be_full_at_the_end_is_an_error(tmp_path, monkey
     store.add(A, {"x": 1}, "c0de")
     with pytest.raises(OSError, match="quota"):
         store.close()
-    store.close()  # it is closed
+    store.close()  # the store is closed

@@ -1,11 +1,11 @@
-"""Studies: what a file may say, and what is made of it."""
+"""Studies: the keys of a file, and the methods and curves that follow from them."""
 
 import math
 import re
 from pathlib import Path
 
 import pytest
-from small_study import content, study_of
+from small_study import study_mapping, study_with
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, study
@@ -27,18 +27,18 @@ LEARNERS = {
 
 
 def boost(**changes):
-    return content({"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}})
+    return study_mapping({"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}})
 
 
 def two(name="other", **changes):
-    """Ask for two learners, the second with a title and numbers of its own."""
+    """Return a study with two learners, the second with its own title and numbers."""
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
     boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
-    return content({"boost": boosted, name: {**spec, "title": "other", **changes}})
+    return study_mapping({"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
 def test_methods_and_points_are_the_whole_product():
-    made = study_of(LEARNERS, "s")
+    made = study_with(LEARNERS, "s")
     assert list(made.methods) == ["boost~proved", "boost~published", "majority"]
     assert len(made.methods["boost~proved"].points) == 2 * 2 * 3
     assert made.methods["majority"].epsilons == (math.inf,)
@@ -61,7 +61,7 @@ def test_shipped_studies_are_allowed():
 
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
-    made = study_of(LEARNERS)
+    made = study_with(LEARNERS)
     method = made.methods["boost~published"]
     parameters = method.estimator_parameters(method.points[0], None)
     assert parameters["epsilon"] == 0.5
@@ -84,10 +84,10 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             boost(fixed={"weak_learner": "topdown", "n_splits": 4, "depth": 2}),
             "depth = 2 has no effect with n_splits = 4: leave it out, or give n_splits = None",
         ),
-        (content({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
-        (content(LEARNERS, epsilons=None), "epsilons must be a list of ε; add it"),
+        (study_mapping({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
+        (study_mapping(LEARNERS, epsilons=None), "epsilons must be a list of ε; add it"),
         (
-            content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
+            study_mapping(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
             "epsilon = 0.3 and 0.30000000000000004 differ only",
         ),
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 differ only"),
@@ -119,12 +119,12 @@ def test_numbers_are_written_in_one_way(value, written):
 
 
 def test_curves_that_legends_tell_apart_may_have_one_title():
-    # Chosen by a rule; the best of a grid; of another calibration; with δ; on a part of the data.
+    # Settings by rule; best of a grid; another calibration; with δ; on a share of the data.
     others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
     for changes in others:
         assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").methods) == 2
     assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").methods) == 2
-    # Nothing is selected: a grid says no more of them.
+    # Without selection, the label does not mention the grid.
     without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
     without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
@@ -134,7 +134,7 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
 
 def test_curves_that_only_their_learner_names_are_reported():
     plain = {"learner": "majority_class"}
-    made = study_of({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
+    made = study_with({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
     descriptions = {"toy-line": describe("toy-line")}
     assert list(study.notes(made, descriptions, "s.yaml")) == [
         "s.yaml: learners: one, other: all have the title 'Majority class'; "
@@ -157,5 +157,5 @@ def test_a_metric_that_is_none_is_named_with_those_that_there_are():
     with pytest.raises(
         StudyError, match=r"s.yaml: metric must be one of: accuracy, .*; got 'precision'"
     ):
-        study.from_mapping(content(LEARNERS, metric="precision"), "s", "s.yaml")
-    assert study.from_mapping(content(LEARNERS, metric="brier"), "s", "s.yaml").shows("brier")
+        study.from_mapping(study_mapping(LEARNERS, metric="precision"), "s", "s.yaml")
+    assert study.from_mapping(study_mapping(LEARNERS, metric="brier"), "s", "s.yaml").shows("brier")

@@ -1,10 +1,10 @@
-"""Files of studies: how their names end, and what YAML would read as something else."""
+"""Study files: their endings, and values that YAML would misread."""
 
 import re
 
 import pytest
 import yaml
-from small_study import SMALL, read
+from small_study import SMALL_STUDY, plan_with_studies
 
 from privcurve import papers
 from privcurve.experiments import study
@@ -15,9 +15,9 @@ from privcurve.workflow import reading
 @pytest.mark.parametrize("ending", [".yml", ".YAML"])
 def test_a_study_of_another_ending_is_reported(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
-    configuration = read(tmp_path, good=SMALL).configuration
+    configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
-    # Emacs marks so what it edits.
+    # A lock file of Emacs.
     (tmp_path / "config/studies/.#good.yaml").symlink_to("nobody@nowhere")
     plan = reading.read(configuration, tmp_path)
     said = f"config/studies/bad{ending} is not read: name it bad.yaml"
@@ -47,29 +47,32 @@ def test_studies_of_a_paper_that_is_not_there_are_left_out(tmp_path, monkeypatch
 
 
 def test_the_name_of_a_learner_that_yaml_reads_as_a_truth_value_is_refused(tmp_path):
-    spec = next(iter(SMALL["learners"].values()))
-    text = yaml.safe_dump({**SMALL, "learners": {"maybe": spec}}).replace("maybe", "yes")
-    plan = read(tmp_path, good=SMALL, bad=text)
+    spec = next(iter(SMALL_STUDY["learners"].values()))
+    text = yaml.safe_dump({**SMALL_STUDY, "learners": {"maybe": spec}}).replace("maybe", "yes")
+    plan = plan_with_studies(tmp_path, good=SMALL_STUDY, bad=text)
     assert "YAML reads the key yes as true; put the word in quotes" in plan.broken["bad"]
 
 
 def boost(**changes):
-    return {**SMALL, "learners": {"boost": {"learner": "lazybb", **changes}}}
+    return {**SMALL_STUDY, "learners": {"boost": {"learner": "lazybb", **changes}}}
 
 
 def named(name):
-    return {**SMALL, "learners": {name: {"learner": "majority_class"}}}
+    return {**SMALL_STUDY, "learners": {name: {"learner": "majority_class"}}}
 
 
 ENDLESS = {f"x{k}": list(range(10)) for k in range(20)}
 ODD = [
-    ({**SMALL, "folds": 10**9}, "folds: 1000000000 is greater than the maximum"),
+    ({**SMALL_STUDY, "folds": 10**9}, "folds: 1000000000 is greater than the maximum"),
     (
         boost(grid=ENDLESS),
         "the grid: the number of combinations must be at most 1,000,000; got 100,000",
     ),
     (boost(vary=ENDLESS), r"vary: .* combinations must be at most 1,000,000; got 100,000,0"),
-    ({**SMALL, "epsilons": [10**400]}, "boost: a number must be at most 1.8e308; got 10{19}…"),
+    (
+        {**SMALL_STUDY, "epsilons": [10**400]},
+        "boost: a number must be at most 1.8e308; got 10{19}…",
+    ),
     (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: a number must be at most 1.8e308; got 1"),
     (
         boost(grid={"density": [0.3, 0.1 + 0.2]}),
@@ -80,8 +83,8 @@ ODD = [
         "vary: density = 0.3 and 0.30000000000000004 ",
     ),
     (named("a\n"), r"learners: 'a\\n' is not of letters"),
-    ({**SMALL, "datasets": ["toy-line\n"]}, "datasets.0: .*is not of letters"),
-    ({**SMALL, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
+    ({**SMALL_STUDY, "datasets": ["toy-line\n"]}, "datasets.0: .*is not of letters"),
+    ({**SMALL_STUDY, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
     (
         boost(fixed={"n_rounds": 10**30}),
         r"n_rounds must be a whole number in .*; got 10{30}",
@@ -93,13 +96,13 @@ ODD = [
 
 @pytest.mark.parametrize(("content", "says"), ODD, ids=[says for _, says in ODD])
 def test_odd_studies_are_refused(tmp_path, content, says):
-    plan = read(tmp_path, good=SMALL, bad=content)
+    plan = plan_with_studies(tmp_path, good=SMALL_STUDY, bad=content)
     assert re.search(says, plan.broken["bad"], re.DOTALL), plan.broken["bad"]
     assert list(plan.studies) == ["good"]
 
 
 def test_titles_are_one_line(tmp_path):
-    plan = read(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
+    plan = plan_with_studies(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
     assert [method.title for method in plan.studies["good"].methods.values()] == ["Boosted rules"]
     assert plan.studies["good"].title == "One"
 
@@ -112,6 +115,6 @@ def test_titles_are_one_line(tmp_path):
     ],
 )
 def test_odd_configurations_are_refused(tmp_path, changes, says):
-    configuration = {**read(tmp_path, good=SMALL).configuration, **changes}
+    configuration = {**plan_with_studies(tmp_path, good=SMALL_STUDY).configuration, **changes}
     with pytest.raises(ValueError, match=says):
         reading.read(configuration, tmp_path)

@@ -1,11 +1,11 @@
-"""Words of a study beyond the plain one: what each makes of it, and one message for misuse."""
+"""Optional keys of a study: the effect of each, and one message for misuse."""
 
 import dataclasses
 import math
 import re
 
 import pytest
-from small_study import public_facts, study_of
+from small_study import dataset_stub, study_with
 
 from privcurve import datasets
 from privcurve.experiments import readiness, study
@@ -20,7 +20,9 @@ BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 
 def made(learners=None, **changes):
     plain = {"folds": None, "repeats": None} if "splits" in changes else {}
-    return study_of(learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes})
+    return study_with(
+        learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes}
+    )
 
 
 def jobs(one, method=None):
@@ -29,14 +31,14 @@ def jobs(one, method=None):
 
 
 def ids(one, method):
-    maker = RunIds(public_facts("toy-line"), "c", one.methods[method], 1)
+    maker = RunIds(dataset_stub("toy-line"), "c", one.methods[method], 1)
     return {
         name for p in one.methods[method].points for name in maker.names(p, one.selection_splits)
     }
 
 
 def offer(monkeypatch, *relations):
-    """Let the booster offer other relations."""
+    """Let the booster offer more neighbouring relations."""
     entry = dataclasses.replace(registry.entry("lazybb"), neighbours=relations)
     monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "lazybb": entry})
 
@@ -184,7 +186,7 @@ def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     one = made(learners, neighbours=PRIVATE_COLUMNS)
     assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
     assert one.methods["bag~proved"].relation == REPLACE_ONE
-    # Its own relation is no other: it stands in no id, and is told all the same.
+    # The learner's own relation changes no id, but is printed.
     assert one.methods["pate~proved"].neighbours is None
     assert one.methods["pate~proved"].claim == PRIVATE_COLUMNS
 
@@ -227,7 +229,7 @@ def test_the_jobs_of_each_way_of_selecting():
     assert one.selects
     assert one.n_grid
     assert list(one.fresh) == one.fresh_splits
-    # A lone setting is taken; a study with folds has its cross-validation in its tables.
+    # A single setting is used directly; with folds the tables have its cross-validation.
     assert jobs(made(lone, splits=HOLDOUTS)).n_grid == 0
     assert jobs(made(lone)).n_grid
     everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
@@ -235,7 +237,7 @@ def test_the_jobs_of_each_way_of_selecting():
     assert everything.fresh == ()
     assert everything.splits == jobs(made()).splits
     assert not everything.selects
-    # With folds and repeats all runs are those that are elsewhere made of the selected setting.
+    # With folds and repeats, all runs equal runs of the selected setting elsewhere.
     runs = jobs(made(two, select="all", outputs=["runs"]))
     assert runs.splits == made().fresh_splits(has_test=False)
 
@@ -254,7 +256,7 @@ def test_too_few_records_and_missing_probabilities_are_reported_before_training(
         readiness.check(made(**changes), data)
     with pytest.raises(ValueError, match=r"train_shares must be ≥ .* got 1e-05"):
         readiness.check(made(train_shares=[1e-5, 1]), data)
-    # By this Snakemake sees that the check is to be done again.
+    # This file tells Snakemake to repeat the check.
     shares = (None, [1], [0.1, 1], [1e-5, 1])
     words = [made(train_shares=each).resampling for each in shares]
     assert made(metric="log_loss").resampling == (3, 0.0, "log_loss", "lazybb")
@@ -290,7 +292,7 @@ def test_answers_that_are_not_paid_for_are_reported_before_training():
         pate = {"learner": "pate", "grid": {"n_answers": [None, n_answers]}}
         return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
 
-    # 1,500 records to train on, and 500 points to score, no two alike.
+    # 1,500 training records and 500 distinct test points.
     readiness.check(study_of(2000), data)
     with pytest.raises(ValueError, match=r"pate: n_answers must be at least .* for 1500 training"):
         readiness.check(study_of(1999), data)

@@ -1,9 +1,9 @@
-"""The summary: what is done, failed and to do, at any moment of a run."""
+"""The summary: runs done, failed and to do, at any moment."""
 
 from pathlib import Path
 
 import pytest
-from small_study import content, read, study_of
+from small_study import plan_with_studies, study_mapping, study_with
 
 from privcurve import datasets
 from privcurve.experiments import results, summary, train
@@ -29,7 +29,7 @@ def coded():
 
 
 def cut(seconds_per_job=1e-3, seed=1, **changes):
-    return StudyJobs(study_of(LEARNERS, **changes), seed, seconds_per_job)
+    return StudyJobs(study_with(LEARNERS, **changes), seed, seconds_per_job)
 
 
 def counts(study_jobs):
@@ -51,13 +51,13 @@ def test_finished_and_running_jobs_are_counted():
     done = first.curves[0].n_grid
     assert counts(cut()) == (GRID + FRESH, done, 0, GRID + FRESH - done)
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
-    # One that has trained two runs so far.
+    # A job that has trained two runs so far.
     (curve,) = second.curves
     trainer = train.Trainer(datasets.read(CODED / "toy-line"), curve.method, 1, STORE)
     trainer.run(curve.tasks[:2])
     done += 2
     assert counts(cut())[1] == done
-    # Other jobs, other seeds and grown grids: the store tells what of them is there.
+    # With other jobs, seeds and larger grids, the store decides which runs are done.
     assert counts(cut(seconds_per_job=1e3))[1] == done
     assert counts(cut(seed=2))[1] == 0
     assert counts(cut(epsilons=[0.5, 1, 2]))[:2] == (3 * 5 * 3 + 3 * 2, done)
@@ -99,7 +99,9 @@ def test_measured_seconds_replace_the_estimate():
 
 
 def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
-    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    plan_with_studies(
+        tmp_path, good=study_mapping(LEARNERS), ill=study_mapping(LEARNERS, learnerss={})
+    )
     for name in ("good", "ill"):
         (tmp_path / CELLS / name).mkdir(parents=True)
     program.summary(program.Run(CONFIGURATION, tmp_path), "1")
@@ -110,7 +112,9 @@ def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
 
 
 def test_old_files_of_jobs_are_listed_and_removed(tmp_path, capsys):
-    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    plan_with_studies(
+        tmp_path, good=study_mapping(LEARNERS), ill=study_mapping(LEARNERS, learnerss={})
+    )
     run = program.Run(CONFIGURATION, tmp_path)
     (tmp_path / CELLS / "good").mkdir(parents=True)
     (job,) = program._list_begun(run)[0]["good"].jobs.values()

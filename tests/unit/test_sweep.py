@@ -1,4 +1,4 @@
-"""What a sweep and its boxes are drawn from, and learners that have no place on the axis."""
+"""A sweep and its boxes: the points that are drawn, and learners without a value on the axis."""
 
 import dataclasses
 import json
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import lay_out
+from made_up_study import write_made_up_study
 
 from privcurve.analysis import sweep
 from privcurve.experiments.study import StudyError
@@ -63,7 +63,7 @@ def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(run
     figure = drawing.draw(frame, "n_rounds", "accuracy", "rounds", levels=flat)
     levels = [line for line in figure.axes[0].get_lines() if np.allclose(line.get_ydata(), 0.65)]
     (start, dashes), (other_start, other_dashes) = (line._dash_pattern for line in levels)
-    # Each is drawn where the other is not.
+    # A method is drawn at values where another one is not.
     assert dashes == other_dashes
     assert abs(other_start - start) == dashes[0] == dashes[1]
     assert levels[0].get_color() != levels[1].get_color()
@@ -102,7 +102,7 @@ def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, m
     )
     gam = {"learner": "privgam", "vary": {"entry": ["cyclic", "stumps"]}}
     options = {"x": "epsilon", "lines": ["method"]}
-    plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
+    plan = write_made_up_study(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
     (request,) = plan.study_outputs("tiny")
     axes = plan.context(request).methods()
     assert axes["gam~proved~entry=cyclic"] == {"entry": "gam"}
@@ -139,7 +139,7 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     boosted = runs[runs["method"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
     frame = sweep.describe_runs(boosted, METHODS)
     assert set(frame["n_nodes"]) == {7}
-    # The parameter comes before a measure of the same name.
+    # A parameter takes precedence over a measure of the same name.
     assert set(frame["n_rounds"]) == {1, 2}
     nodes = sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="n_nodes"), {})
     assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
@@ -162,11 +162,11 @@ LEARNERS = {
 
 
 def drawn(folder, monkeypatch, **options):
-    """Draw a sweep of a made-up study; give its panels, legend and table."""
+    """Draw a sweep of a made-up study; return its panels, legend and table."""
     monkeypatch.chdir(folder)
     options = {"levels": ["majority"], "lines": ["calibration"], **options}
     changes = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [0.5, 2, math.inf]}
-    plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
+    plan = write_made_up_study(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
     frames = {}
     monkeypatch.setattr(style, "save", lambda figure, frame, *_: frames.update({figure: frame}))
     (request,) = plan.study_outputs("tiny")
@@ -182,14 +182,14 @@ def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monk
     assert len(panels) == 4
     for panel in panels:
         flat = [line for line in panel.get_lines() if len(set(line.get_ydata())) == 1]
-        # One of the same colour as the curve, without noise; one of the majority class.
+        # One line without noise in the colour of the curve, one line of the majority class.
         assert len(flat) == 2
         assert panel.get_xlim()[1] < 3
     assert legend == ["1-rule", "Majority class", drawing.ENDLESS]
     shared = panels[0].get_shared_y_axes()
     assert shared.joined(panels[0], panels[1])
     assert not shared.joined(panels[0], panels[2])
-    # Two datasets, two mechanisms, three ε; and a majority a dataset, however many panels it is in.
+    # Two datasets, two mechanisms, three ε; one majority row per dataset, in all panels.
     assert len(frame) == 2 * 2 * 3 + 2
     assert set(frame["n_repeats"]) == {5}
 

@@ -1,11 +1,11 @@
-"""Training of runs: the same result in any company, failures kept apart, nothing trained twice."""
+"""Training of runs: independent results, separate failures, no repeated training."""
 
 import itertools
 import time
 
 import numpy as np
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve import datasets
 from privcurve.experiments import train
@@ -22,7 +22,7 @@ def dataset():
 @pytest.fixture(scope="module")
 def method():
     grid = {"n_rounds": [3, 7, 9], "density": [0.5, 1]}
-    return study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
+    return study_with({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
 
 
 def tasks(method):
@@ -44,7 +44,7 @@ def test_rows_do_not_depend_on_order_or_batch(dataset, method, tmp_path, monkeyp
 def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
     given = {**gam, "fixed": {"n_estimate": 7}}
-    methods = study_of({"gam": gam, "given": given}, epsilons=[1]).methods
+    methods = study_with({"gam": gam, "given": given}, epsilons=[1]).methods
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
     for method in methods.values():
@@ -52,7 +52,7 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
         runs = [ids.run(point, Split("1/3", 1)) for point in method.points]
         (model,) = train.fit_method(dataset, method, runs, part, ids)
         estimates.append(model.n_estimate)
-    # Of 1,333 or 1,334 records.
+    # Thirds of 1,333 or 1,334 records round to 1000; a given estimate stays.
     assert estimates == [1000, 7]
 
 
@@ -68,7 +68,7 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method
 def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, method, tmp_path, monkeypatch, name
 ):
-    """Whether its training fails or its scoring."""
+    """Either the training or the scoring fails."""
     original = getattr(lazybb.LazyBBClassifier, name)
 
     def broken(self, given):
@@ -93,7 +93,7 @@ def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
-    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
+    method = study_with({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
     right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
     original = majority.NoisyMajorityClassifier._fit_one
 
@@ -123,7 +123,7 @@ def test_scores_of_a_wrong_shape_are_a_failed_run(dataset, method, tmp_path, mon
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_run(dataset, tmp_path):
     grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
-    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
+    method = study_with({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
     rows = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert 0 < len(failed) == len(rows) // 2

@@ -1,4 +1,4 @@
-"""Trees of the kernel against the plain reference, on equal noise."""
+"""Trees of the kernel, compared with the plain reference on equal noise."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def grow(made, X, y, noise, counts=None, n_bins=N_BINS):
         made.density, made.learning_rate, made.depth, made.n_splits, made.thresholds,
         made.criterion, made.noise.rates, made.noise.label_rates, made.noise.rules,
         made.noise.normalise,
-        # The kernel adds its scores to the noise.
+        # The kernel adds its scores to the noise in place.
         TreeNoise(*(part.copy() for part in noise)),
     )  # fmt: skip
     assert largest <= 1 + 1e-9
@@ -140,7 +140,7 @@ def test_many_bins_need_wide_numbers():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_trees_go_on_where_others_ended(seed):
-    """Margins of two rounds, given as a start, lead to the trees of rounds three and four."""
+    """Trees started from the margins of two rounds equal the trees of rounds three and four."""
     X, y = problem(seed, n=12)
     made = plan(12, epsilon=np.inf, depth=2, density=0.3)
 

@@ -1,10 +1,10 @@
-"""The learner that chooses settings privately, and the word `tune` of a study."""
+"""The learner that selects settings privately, and the key `tune` of a study."""
 
 import dataclasses
 
 import numpy as np
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve import models
 from privcurve.audit.states import fitted_attributes, numbers
@@ -29,7 +29,7 @@ def make(settings=GRID, **parameters):
 
 
 def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
-    """Whichever is kept: so the statement does not tell it."""
+    """The statement does not reveal which candidate was kept."""
     settings = [{}, {"learner": "dp_logistic_regression", "C": 0.1}]
     fitted = [
         make(settings, learner="noisy_majority", epsilon=0.2, random_state=seed).fit(X, Y)
@@ -49,7 +49,7 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
 
 @pytest.mark.parametrize("learner", ["noisy_bayes", "lazybb", "privgam", "topdown"])
 def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
-    """Of learners whose ledgers have other shapes: a fit on the records checks it."""
+    """Learners whose ledgers have other forms: a fit checks the cost."""
     model = make(None, learner=learner, delta=1e-5, expected_runs=2, ordered=(True,) * 3)
     model.fit(X, Y)
     assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
@@ -67,7 +67,7 @@ def test_a_learner_that_is_pure_alone_is_paid_in_epsilon():
 
 
 def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
-    """With scores that are given: of equal ones the first."""
+    """The scores are given; of equal scores the first counts."""
     trained, given = [], iter([5, 9, 2, 9, 1])
     train = TunedClassifier._train_runs
 
@@ -90,10 +90,10 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
         "setting_",
         "score_",
     }
-    # Each run has a stream of its own: of five with two settings, three or more have one setting.
+    # Each run has its own stream: among five runs of two settings, three or more share a setting.
     alike = [[one for one in trained if one.n_rounds == k] for k in GRID["n_rounds"]]
     assert len({tuple(one.chosen_) for one in max(alike, key=len)}) > 1
-    # How many runs there were is nowhere: with the same coins and another number nothing differs.
+    # The number of runs is not stored: with equal seeds and another number, nothing differs.
     once = numbers(model.privacy_)
     monkeypatch.setattr(Runs, "draw", lambda self, rng: 2)
     given, trained = iter([5, 9]), []
@@ -119,7 +119,7 @@ def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
 
 
 def test_settings_are_drawn_alike():
-    """Calls a right draw wrong with a chance below 1e-6."""
+    """A wrong alarm has probability below 1e-6."""
     kept = [
         make(epsilon=1e-3, expected_runs=1, random_state=seed).fit(X[:20], Y[:20]).setting_
         for seed in range(120)
@@ -178,14 +178,14 @@ def test_bad_input_has_one_message(change, says):
         make(**change).fit(X, Y)
 
 
-# The word of a study ---------------------------------------------------------------------
+# The key `tune` of a study ------ --------------------------------------------------------
 
 ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds": [3, 5]}}}
 
 
 def made(**entry):
     facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
-    return study_of({"x": facts}, "s", epsilons=[1])
+    return study_with({"x": facts}, "s", epsilons=[1])
 
 
 def test_the_word_makes_a_curve_of_its_own():
@@ -204,7 +204,7 @@ def test_the_word_makes_a_curve_of_its_own():
 
 
 def test_another_version_of_the_learner_is_another_run(monkeypatch):
-    """Of the one whose settings are chosen, and of the one that chooses."""
+    """A new version of the selected learner or of the selecting one changes the version."""
     before = made().methods["x~proved"].version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)

@@ -1,4 +1,4 @@
-"""Descriptions with several records a person: codes, releases, and what is refused."""
+"""Descriptions with several records per person: codes, releases, and refusals."""
 
 import html
 import json
@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import small_study
 import yaml
-from own_dataset import refused
-from own_release import book, request, with_test_part
+from own_dataset import assert_load_fails
+from own_release import budget_ledger, release_request, write_test_file
 from sklearn.base import clone
 
 from privcurve import PrivGAMClassifier, Schema, datasets, models
@@ -51,12 +51,12 @@ def lines_of(persons):
 
 
 @pytest.fixture
-def persons(mine):
-    """Write records of persons, with a budget of 2; give a function that changes them."""
+def persons(write_private_dataset):
+    """Write records of persons with a budget of 2; return a function that changes them."""
 
     def write(lines=None, **changes):
         lines = lines_of(PERSONS) if lines is None else lines
-        mine(lines, **{"n_rows": KEPT, "unit": UNIT, **changes})
+        write_private_dataset(lines, **{"n_rows": KEPT, "unit": UNIT, **changes})
 
     write()
     return write
@@ -90,14 +90,14 @@ def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
 @pytest.mark.parametrize("key", ["n_rows", "n_test"])
 def test_numbers_of_records_are_those_that_are_kept(persons, key):
     if key == "n_test":
-        files = with_test_part(lines_of(["P1"] * 5))
+        files = write_test_file(lines_of(["P1"] * 5))
         persons(files=files, n_test=2)
         assert len(datasets.load("mine").y_test) == 2
         persons(files=files, n_test=5)
-        refused(r"unit keeps 2 of 5 records \(at most 2 of each who\).*n_test: 5")
+        assert_load_fails(r"unit keeps 2 of 5 records \(at most 2 of each who\).*n_test: 5")
     else:
         persons(n_rows=len(PERSONS))
-        refused(rf"unit keeps {KEPT} of {len(PERSONS)} records .* n_rows: {len(PERSONS)}")
+        assert_load_fails(rf"unit keeps {KEPT} of {len(PERSONS)} records .* n_rows: {len(PERSONS)}")
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_numbers_of_records_are_those_that_are_kept(persons, key):
 )
 def test_a_unit_that_can_not_be_is_refused(persons, unit, message):
     persons(unit=unit)
-    refused(message)
+    assert_load_fails(message)
 
 
 def test_a_record_of_nobody_is_refused(persons):
     persons([*lines_of(PERSONS), ",30,Oslo,yes"])
-    refused(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
+    assert_load_fails(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_record_of_nobody_is_refused(persons):
 )
 def test_what_stands_for_no_value_is_nobody(persons, name):
     persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
-    assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in refused()
+    assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in assert_load_fails()
     frame = pd.read_csv("data/mine.csv", keep_default_na=False)
     with pytest.raises(DatasetError, match=r"row 73.*'who' is missing .*belongs to no person"):
         schema_of_persons().training_rows(frame)
@@ -136,7 +136,7 @@ def schema_of_persons():
     return Schema(columns, ["no", "yes"], unit=UNIT)
 
 
-# Names of one person, it may be, as several programs and people write them.
+# Names that may be one person, as several programs and people write them.
 ALIKE = [
     ("P1", "p1"),
     ("P1", "P1\u200b"),
@@ -158,7 +158,7 @@ ALIKE = [
 @pytest.mark.parametrize(("name", "other"), ALIKE)
 def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, capsys, tmp_path):
     lines = [*lines_of(PERSONS[1:]), *(f"{one},30,Oslo,yes" for one in (name, other))]
-    # P1 has two records that are kept.
+    # P1 has two kept records.
     n_rows = KEPT + (name != "P1")
     persons(lines, n_rows=n_rows)
     assert main(["check", "mine"]) == 0
@@ -172,10 +172,10 @@ def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, 
     assert datasets.read(tmp_path / "coded").remarks == mine.remarks
     (note,) = datasets.data_notes(datasets.facts(tmp_path / "coded"))
     assert note.startswith("mine: 2 values of the unit 'who' differ")
-    # It may be printed, or go into a log.
+    # The note may be printed or logged, so it omits the name.
     assert repr(other) not in note
     said = []
-    release(request(), tell=said.append)
+    release(release_request(), tell=said.append)
     assert said == [note]
     frame = pd.read_csv("data/mine.csv", dtype=str)
     with pytest.warns(UserWarning, match="2 values of the unit 'who' differ"):
@@ -206,7 +206,7 @@ def test_a_class_of_one_person_can_not_be_compared(persons, capsys):
 
 
 def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
-    # 3 was one person, and 3.0 another: of each as many records were kept.
+    # 3 and 3.0 were once two persons, so twice as many records were kept.
     names = [f"{k % 30}{'.0' if k % 2 else ''}" for k in range(30)] + [f"{k}.0" for k in range(30)]
     persons(lines_of(names), n_rows=30, unit={**UNIT, "at_most": 1})
     assert np.bincount(datasets.load("mine").persons).tolist() == [1] * 30
@@ -234,7 +234,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
     ):
         assert said in str(of_persons), said
     assert PrivacyStatement.from_json(of_persons.to_json()) == of_persons
-    # A statement about records has no such key: files are what they were.
+    # A statement about records lacks this key, so files of earlier versions stay equal.
     assert "at_most" not in json.loads(OF_RECORDS.to_json())
     assert PrivacyStatement.from_json(OF_RECORDS.to_json()) == OF_RECORDS
     with pytest.raises(ValueError, match="at_most must be ≥ 1; got 0"):
@@ -254,7 +254,7 @@ def test_each_relation_says_what_is_done_to_a_persons_records():
 
 
 def test_a_release_is_of_persons_everywhere(persons):
-    released = release(request(epsilon=1.0))
+    released = release(release_request(epsilon=1.0))
     assert released.learner.privacy_.epsilon == 0.5
     statement = released.statement
     assert (statement.epsilon, statement.at_most) == (1.0, 2)
@@ -269,17 +269,17 @@ def test_a_release_is_of_persons_everywhere(persons):
         "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
     ):
         assert said in text, said
-    (line,) = book().releases()
+    (line,) = budget_ledger().releases()
     assert line.price == Price(1.0, 0.0, REPLACE_ONE, "who")
     assert line.facts["at_most"] == 2
-    release(request(epsilon=1.0))
+    release(release_request(epsilon=1.0))
     with pytest.raises(LedgerError, match="would cost epsilon = 1, but epsilon = 2"):
-        release(request(epsilon=1.0))
+        release(release_request(epsilon=1.0))
 
 
 def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
-    released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
+    released = release(release_request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
     assert released.statement.delta == pytest.approx(1e-5)
     assert "may show all records of each who with that" in html.unescape(
         released.path(PAGE).read_text()
@@ -290,9 +290,9 @@ def test_delta_of_a_release_is_of_persons(persons):
 def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch):
     calls, own = [], holdout.query
     monkeypatch.setattr(holdout, "query", lambda request: calls.append(own(request)) or calls[-1])
-    released = release(request(epsilon=1.0, holdout=0.4))
+    released = release(release_request(epsilon=1.0, holdout=0.4))
     assert released.price.epsilon == 1.0
-    # Two records of a person, each of which moves the counts by 2.
+    # Two records of a person, each of which changes the counts by 2.
     assert calls[0].scale == 2 * 2 * PARTS
     text = html.unescape(released.path(PAGE).read_text())
     assert "Margins are wider in truth where the records of each who, up to 2, are alike" in text
@@ -302,22 +302,22 @@ def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch)
 def test_how_many_records_a_person_has_moves_no_records_of_others(persons):
     persons(records={"first": 20})
     with pytest.raises(ReleaseError, match="one who with many records push other records out"):
-        release(request())
-    assert not book().path.exists()
+        release(release_request())
+    assert not budget_ledger().path.exists()
 
 
 def test_releases_of_persons_and_of_records_do_not_add_up(persons):
     persons(budget=None)
-    release(request())
+    release(release_request())
     persons(unit=None, n_rows=len(PERSONS), budget=None)
     with pytest.raises(
         LedgerError, match=r"protect single records, but .* protect all records of one who"
     ):
-        release(request())
+        release(release_request())
 
 
 def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
-    release(request(epsilon=1.5))
+    release(release_request(epsilon=1.5))
     more = {
         "title": "With more records of each",
         "based_on": "mine",
@@ -325,9 +325,9 @@ def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
         "n_rows": len(PERSONS),
     }
     Path("resources/datasets/more.yaml").write_text(yaml.safe_dump(more))
-    assert release(request(dataset="more", epsilon=0.5)).statement.at_most == 4
+    assert release(release_request(dataset="more", epsilon=0.5)).statement.at_most == 4
     with pytest.raises(LedgerError, match="epsilon = 2 of the budget"):
-        release(request(dataset="more", epsilon=0.5))
+        release(release_request(dataset="more", epsilon=0.5))
 
 
 def test_a_budget_for_records_allows_no_release_for_persons(persons):
@@ -336,16 +336,16 @@ def test_a_budget_for_records_allows_no_release_for_persons(persons):
     Path("resources/datasets/of-persons.yaml").write_text(yaml.safe_dump(content))
     assert len(datasets.load("of-persons").y) == KEPT
     with pytest.raises(LedgerError, match="protect all records of one who, but the budget"):
-        release(request(dataset="of-persons"))
+        release(release_request(dataset="of-persons"))
 
 
 def test_of_neighbours_who_are_added_the_card_says_persons(persons):
     options = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
-    released = release(request(epsilon=0.5, **options))
+    released = release(release_request(epsilon=0.5, **options))
     text = html.unescape(released.path(PAGE).read_text())
     assert "all records of any one who are added or left out; the number of persons" in text
     assert "training records, at most 2 of each who; their number is not public" in text
-    # Of a budget for replace-one neighbours it is twice: one left out, another added.
+    # For replace-one neighbours ε is double: one person removed, another added.
     assert [(one.neighbours, one.epsilon) for one in released.totals] == [
         (REPLACE_ONE, 1.0),
         (ADD_REMOVE, 0.5),
@@ -353,7 +353,7 @@ def test_of_neighbours_who_are_added_the_card_says_persons(persons):
 
 
 def test_a_private_choice_is_of_persons(persons):
-    released = release(request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
+    released = release(release_request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
     assert released.statement.epsilon == 1.0
     assert released.learner.privacy_.epsilon == pytest.approx(0.5)
     told = choice(released.request, datasets.describe("mine")).lines()[0]
@@ -365,7 +365,7 @@ def test_a_private_choice_is_of_persons(persons):
 
 def study_of(**changes):
     learners = {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}}
-    return small_study.study_of(
+    return small_study.study_with(
         **{"learners": learners, "datasets": ["mine"], "epsilons": [1.0], **changes}
     )
 
@@ -385,7 +385,7 @@ def test_all_records_of_a_person_train_or_score(persons, fold):
 
 
 def test_each_fold_has_its_share_of_persons_with_the_rarest_label(persons):
-    # One record in seven is of a label that no person has alone.
+    # One record in seven has a label that no person has alone.
     own = [f"P{k // 7}" for k in range(84)]
     lines = [f"{who},{k % 90},Oslo,{'no' if k % 7 == 6 else 'yes'}" for k, who in enumerate(own)]
     persons(["who,age,town,sick", *lines], n_rows=84, unit={**UNIT, "at_most": 7})
@@ -431,10 +431,10 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
     again = datasets.read(tmp_path / "coded")
     assert (again.checksum, again.at_most) == (data.checksum, 4)
     assert again.persons.tolist() == [int(who[1:]) for who in PERSONS]
-    # The same records, of which each has less of ε: runs of other ids.
+    # The ids of runs change, because each record has a smaller share of ε.
     persons(unit={**UNIT, "at_most": 5}, n_rows=len(PERSONS))
     assert datasets.load("mine").checksum != data.checksum
-    # Without a unit codes are what they were.
+    # Without a unit the codes stay.
     persons(unit=None, n_rows=len(PERSONS))
     plain = datasets.load("mine")
     assert plain.persons is None
@@ -443,10 +443,10 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
 
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
-    persons(files=with_test_part([header, *rows[::-1]]), n_test=KEPT)
+    persons(files=write_test_file([header, *rows[::-1]]), n_test=KEPT)
     with pytest.raises(ValueError, match="30 have, and would test models that they trained"):
         readiness.check(study_of(), datasets.load("mine"))
-    with_test_part([header, *(f"Q{row[1:]}" for row in rows)])
+    write_test_file([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))
 
 
@@ -463,7 +463,7 @@ def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     assert age.code(raw.X[:, 0]).codes.tolist() == data.X[:, 0].tolist()
 
 
-# In Python, and check -----------------------------------------------------------------
+# Python and `privcurve check` ------ --------------------------------------------------
 
 
 def in_python():
@@ -478,12 +478,12 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
     assert (said.epsilon, said.at_most) == (1.0, 2)
     assert said.epsilon_spent == pytest.approx(1.0)
     assert "of persons of at most 2 rows" in str(model)
-    # Parameters are for the next fit, and are divided once.
+    # Parameters keep their values; a fit divides them once.
     assert (model.epsilon, clone(model).epsilon) == (1.0, 1.0)
     assert clone(model).fit(frame, frame.sick).privacy_.epsilon == 1.0
     models.save("model.json", model)
     assert models.load("model.json").statement == said
-    # Whom new rows are of does not count.
+    # Persons of new rows do not count.
     assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
     with pytest.raises(ValueError, match="counts must be left out if the schema has a unit"):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
@@ -535,7 +535,7 @@ def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
     assert main(["check", "mine"]) == 1
     captured = capsys.readouterr()
     assert f"unit keeps {KEPT} of {len(PERSONS)} records" in captured.err
-    # In one run with what else is wrong.
+    # One run reports it together with other faults.
     persons(n_rows=len(PERSONS), label={"column": "sick", "positive": "y", "negative": "no"})
     assert main(["check", "mine"]) == 1
     told = capsys.readouterr().err

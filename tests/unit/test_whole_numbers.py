@@ -1,4 +1,4 @@
-"""Columns of whole numbers, with bins of whole numbers, and units for readers."""
+"""Columns of integers: integer bins, and units for readers."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def test_each_whole_number_has_a_bin_where_the_bounds_allow():
     days = column()
     assert (days.bins, days.spacing, days.is_whole) == (31, WHOLE, True)
     assert codes_of(range(31)) == list(range(31))
-    # What lies outside belongs to the nearest bin.
+    # Values outside the bounds belong to the nearest bin.
     assert codes_of([-5, 31, 99]) == [0, 30, 30]
     assert days.format_bounds() == ("0", "30")
     assert days.bin_names[0] == "stay = 0"
@@ -41,7 +41,7 @@ def test_of_wider_bounds_bins_hold_equally_many_whole_numbers():
     assert set(sizes) <= {3.0, 4.0}
     assert pressure.bin_names[0] == "40 <= stay <= 43"
     assert codes_of([40, 43, 44, 250], bounds=[40, 250]) == [0, 0, 1, 52]
-    # Beyond four numbers a bin the spacing holds.
+    # With more than four numbers per bin the spacing is used.
     wide = column(bounds=[0, 500_000], spacing="mixed")
     assert (wide.bins, wide.spacing) == (64, "mixed")
 
@@ -89,7 +89,7 @@ def test_a_model_of_whole_numbers_is_saved_and_explained(tmp_path):
     assert "stay [days]" in str(again.explain())
     assert "stay = 7" in str(again.explain())
     axes = again.explain().plot()[0]
-    # A whole number is in the middle of its bin, and ticks are whole.
+    # An integer is in the middle of its bin, and ticks are integers.
     assert axes.lines[0].get_xdata()[0] % 1 == 0.5
     axes.figure.canvas.draw()
     assert all(tick == int(tick) for tick in axes.get_xticks())

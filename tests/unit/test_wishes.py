@@ -1,4 +1,4 @@
-"""Which ε is needed for a wanted score."""
+"""The ε that a wanted score needs."""
 
 import math
 
@@ -13,7 +13,7 @@ TITLES = {SHARE: "Most", "gam": "PrivGAM", "short": "Short", "lucky": "Lucky", "
 
 
 def places(scores, error=0.0, free=0.95, other=()):
-    """Return rankings of PrivGAM's scores by ε, beside a learner that draws better ones."""
+    """Return PrivGAM's scores by ε, and a learner that is better by chance."""
     rows = [("free", "logistic_regression", None, math.inf, free, 0.0)]
     for epsilon, score in scores.items():
         rows.append(("gam", "privgam", "proved", epsilon, score, error))
@@ -77,7 +77,7 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
     told = needed_epsilon(
         places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.parse("auc>=0.79")
     )
-    # The two in the middle have 0.78 together.
+    # The two middle values are merged to 0.78.
     assert 3 < told.epsilon < 10
 
 

@@ -1,16 +1,7 @@
 """A copy of the workflow in a temporary folder, with one small study named ``tiny``.
 
-A test gets a `Project` from a fixture of conftest.py (which calls ``make(folder)``), changes it,
-and runs it:
-
-- ``project.write_study(**changes)`` writes ``tiny`` with other values of keys of `STUDY`;
-- ``project.run(TABLES)`` runs Snakemake and returns its output (``ok=False``: it must fail);
-- ``project.job("train", …)`` runs one job without Snakemake;
-- ``project.counts()``, ``project.outputs()`` and ``project.stored()`` return the numbers of runs
-  trained, reused and failed; the bytes of tables and figures; and the lines of the store.
-
-``once(…)`` fills a checkout that several tests share and must not change. ``slow(…)`` marks
-parameters for ``--run-slow``. ``write_dataset(…)`` adds a dataset with one column.
+The fixtures ``project`` (not run yet) and ``finished`` (already run) of conftest.py give a test a
+`Project` to change and run.
 """
 
 import fcntl
@@ -22,22 +13,21 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import yaml
 
 from privcurve.experiments import study
 
 ROOT = Path(__file__).parents[2]
 
-# Factor of all time limits. They only stop tests that would never end, so a busy machine may have
-# a larger factor.
-PATIENCE = int(os.environ.get("PRIVCURVE_TEST_PATIENCE", "5"))
+# Factor of all time limits, which only stop tests that would never end: increase it on a busy
+# machine.
+TIMEOUT_FACTOR = int(os.environ.get("PRIVCURVE_TEST_PATIENCE", "5"))
 
 # A target for tests that need neither the figure nor the manifest.
 TABLES = "results/tables/tiny/accuracy.csv"
 OTHER_SEED = ("--config", "seed=2")
 
-STUDY = {
+TINY_STUDY = {
     "title": "tiny",
     "datasets": ["toy-line"],
     "epsilons": [0.5, 2],
@@ -57,12 +47,16 @@ STUDY = {
 
 @dataclass
 class Project:
-    """A checkout of the workflow that a test may change and run."""
+    """A checkout of the workflow that a test may change and run.
+
+    ``project.run(TABLES)`` runs Snakemake; ``project.run_job("train", …)`` runs one job alone.
+    """
 
     folder: Path
 
     def write_study(self, without=(), **changes):
-        content = {**STUDY, **changes}
+        """Write `TINY_STUDY` with other values of some keys, and without others."""
+        content = {**TINY_STUDY, **changes}
         content = {key: content[key] for key in content if key not in without}
         (self.folder / "config/studies/tiny.yaml").write_text(yaml.safe_dump(content))
 
@@ -83,17 +77,18 @@ class Project:
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
-            timeout=120 * PATIENCE,
+            timeout=120 * TIMEOUT_FACTOR,
             check=False,
         )
 
     def run(self, *arguments, ok=True, **environment):
+        """Run Snakemake, which must succeed (or fail if not `ok`); return what it printed."""
         done = self.call(self.command(*arguments), **environment)
         output = done.stdout + done.stderr
         assert (done.returncode == 0) == ok, output
         return output
 
-    def begin(self, printed, *arguments, **environment):
+    def launch(self, printed, *arguments, **environment):
         """Start Snakemake with its output in the file `printed`; return the running process."""
         with printed.open("a") as output:
             return subprocess.Popen(
@@ -106,15 +101,15 @@ class Project:
                 start_new_session=True,
             )
 
-    def job(self, *words, ok=False, **environment):
-        """Run one job alone, which must fail (or succeed if `ok`); return its output."""
+    def run_job(self, *words, ok=False, **environment):
+        """Run one job alone, which must fail (or succeed if `ok`); return what it printed."""
         command = [sys.executable, "-m", "privcurve.workflow.job", *words]
         done = self.call(command, **environment)
         assert done.returncode == (0 if ok else 1), done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def counts(self):
-        """Return the numbers of runs trained, reused and failed, from the logs of all jobs."""
+    def run_counts(self):
+        """Return (trained, reused, failed): the numbers of runs in the logs of all jobs."""
         totals = [0, 0, 0]
         for log in (self.folder / "logs").rglob("*.log"):
             for line in log.read_text().splitlines():
@@ -123,19 +118,20 @@ class Project:
                     totals = [a + int(b) for a, b in zip(totals, match.groups(), strict=True)]
         return tuple(totals)
 
-    def n_runs(self, **changes):
-        """Return the number of runs of the study: the grid in each fold, and fresh trainings."""
-        raw = {**STUDY, **changes}
+    def expected_runs(self, **changes):
+        """Return how many runs the study has: the grid in each fold, and the fresh trainings."""
+        raw = {**TINY_STUDY, **changes}
         made = study.from_mapping(raw, "tiny", "tiny.yaml")
         grid = sum(len(method.points) for method in made.methods.values()) * made.folds
         fresh = sum(len(method.epsilons) for method in made.methods.values()) * made.repeats
         return len(made.datasets) * (grid + fresh)
 
-    def forget_logs(self):
+    def delete_logs(self):
+        """Delete the logs of earlier jobs, so that `run_counts` counts only the next ones."""
         shutil.rmtree(self.folder / "logs", ignore_errors=True)
 
     def outputs(self):
-        """Return the bytes of all tables and figures, without temporary files of killed jobs."""
+        """Return {path: bytes} of all tables and figures, except temporary files of killed jobs."""
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for part in ("results/tables", "results/figures")
@@ -143,7 +139,7 @@ class Project:
             if path.is_file() and not path.name.startswith(".")
         }
 
-    def stored(self):
+    def stored_lines(self):
         """Return all lines of the store, sorted."""
         return sorted(
             line
@@ -152,13 +148,11 @@ class Project:
         )
 
 
-def slow(*values):
-    """Return parameters of a test that run only with --run-slow."""
-    return pytest.param(*values, marks=pytest.mark.slow)
+def shared_checkout(tmp_path_factory, name, fill):
+    """Return a folder that ``fill(folder)`` fills once for all workers of pytest.
 
-
-def once(tmp_path_factory, name, fill):
-    """Return a checkout filled once for all workers of pytest; tests must not change it."""
+    Tests must not change it: they copy it.
+    """
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -173,8 +167,8 @@ def once(tmp_path_factory, name, fill):
     return folder
 
 
-def make(folder):
-    """Copy the workflow and the study into a folder; return the project."""
+def make_checkout(folder):
+    """Copy the workflow and `TINY_STUDY` into a folder; return the `Project`."""
     shutil.copy(ROOT / "Snakefile", folder)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
@@ -187,8 +181,8 @@ def make(folder):
     return made
 
 
-def write_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
-    """Write a dataset with one column into a checkout, with public or private records."""
+def write_one_column_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
+    """Add a dataset to a checkout: a column ``colour``, and whether it is red as the label."""
     table = project.folder / f"{name}.csv"
     table.write_text(
         "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)

@@ -3,33 +3,35 @@
 import shutil
 
 import pytest
-from checkout import Project, make, once
+from checkout import Project, make_checkout, shared_checkout
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
-    """Make fresh checkouts."""
-    return lambda: make(tmp_path_factory.mktemp("checkout"))
+    """Return a function that makes new checkouts."""
+    return lambda: make_checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture
 def project(checkout):
-    """A fresh checkout."""
+    """Return a new checkout."""
     return checkout()
 
 
 def copy(project, folder):
-    """Copy a checkout, with its times."""
+    """Copy a checkout and its time stamps; return the `Project`."""
     shutil.copytree(project.folder, folder, dirs_exist_ok=True)
     return Project(folder)
 
 
 @pytest.fixture(scope="session")
 def finished_once(tmp_path_factory):
-    return Project(once(tmp_path_factory, "finished", lambda folder: make(folder).run()))
+    return Project(
+        shared_checkout(tmp_path_factory, "finished", lambda folder: make_checkout(folder).run())
+    )
 
 
 @pytest.fixture
 def finished(finished_once, tmp_path):
-    """A checkout in which the study has been run: a copy, with its times, for this test."""
+    """Return a checkout after a run of the study: a copy for this test."""
     return copy(finished_once, tmp_path / "finished")

@@ -1,4 +1,4 @@
-"""Raw files of several kinds, written small."""
+"""Small raw files of several kinds."""
 
 import gzip
 import struct
@@ -12,11 +12,11 @@ import numpy as np
 
 
 def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()) -> None:
-    """Write a small .xlsx by hand: cells of merged ranges, such as ``A1:A2``, in each sheet."""
+    """Write a small .xlsx by hand; `merged` lists merged ranges such as ``A1:A2``."""
 
     def cell(value: Any, place: str) -> str:
         if isinstance(value, str) and value.startswith("="):
-            # As a program writes it that does not compute.
+            # A formula without a value, as a program writes it that does not compute.
             return f'<c r="{place}"><f>{escape(value[1:])}</f><v /></c>'
         if isinstance(value, str):
             text = f't="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "/>"
@@ -68,7 +68,7 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[st
 
 
 def locked_workbook() -> bytes:
-    """Return what a workbook with a password is: an OLE file with an encrypted stream."""
+    """Return a workbook with a password: an OLE file with an encrypted stream."""
     free, end, none = 0xFFFFFFFF, 0xFFFFFFFE, b"\0" * 16
     header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + none
     header += struct.pack("<5H6x9I", 62, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, end, 0, end, 0)
@@ -85,7 +85,7 @@ def locked_workbook() -> bytes:
 
 
 def idx(values: Any) -> bytes:
-    """Write a file of bytes as MNIST has them, packed; equal at any time."""
+    """Return bytes in MNIST's format, compressed; the same at any time."""
     array = np.asarray(values, dtype=np.uint8)
     head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
     return gzip.compress(head + array.tobytes(), mtime=0)

@@ -1,4 +1,4 @@
-"""Code changes under one version: the run, tables and figures say so, until it is put right."""
+"""If code changes without a new version, the run, tables and figures say so until a correction."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import zlib
 
 import pandas as pd
 import pytest
-from checkout import ROOT, TABLES, Project, make, once
+from checkout import ROOT, TABLES, Project, make_checkout, shared_checkout
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -22,10 +22,10 @@ NOTE = "Other code: 12 of {} runs of privgam come from other code than the code 
 
 
 def lay_out(folder):
-    """A checkout with a copy of the package, in which the study has been run."""
-    project = make(folder)
+    """Return a checkout with a copy of the package, after a run of the study."""
+    project = make_checkout(folder)
     project.write_study(**STUDY)
-    # With the compiled loops, and the times that they go by.
+    # Copy the compiled loops, too, and the time stamps that they depend on.
     shutil.copytree(ROOT / "src", folder / "src")
     run(project)
 
@@ -36,7 +36,7 @@ def run(project, *arguments):
 
 @pytest.fixture
 def project(tmp_path_factory, tmp_path):
-    first = once(tmp_path_factory, "other_code", lay_out)
+    first = shared_checkout(tmp_path_factory, "other_code", lay_out)
     shutil.copytree(first, tmp_path / "copy")
     return Project(tmp_path / "copy")
 
@@ -53,7 +53,7 @@ def code_lines(output):
 
 
 def losses(project):
-    """Return the log-loss of PrivGAM by ε; the file has the stored name of its curve."""
+    """Return the log loss of PrivGAM by ε; the file has the stored name of its curve."""
     frame = pd.read_csv(project.folder / TABLES).query("method == 'gam~certified'")
     assert len(frame)
     return dict(zip(frame["epsilon"], frame["log_loss"], strict=True))
@@ -70,41 +70,41 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
     figure = "results/figures/tiny.png"
     assert project.outputs()[figure] != made[figure]
     assert losses(project) == first
-    # Where nothing is to be done, too; and where trainings are asked for again.
+    # Also if nothing is to be done, and if training is requested again.
     output = run(project)
     assert "Nothing to be done" in output
     assert code_lines(output) == [line, remedy]
-    project.forget_logs()
+    project.delete_logs()
     assert code_lines(run(project, "-R", "train", "--", TABLES)) == [line, remedy]
-    assert project.counts() == (0, project.n_runs(**STUDY), 0)
+    assert project.run_counts() == (0, project.expected_runs(**STUDY), 0)
 
-    # A curve that mixes both says so.
+    # A curve with runs of both codes says so.
     project.write_study(**{**STUDY, "epsilons": [2, 3, 5]})
     assert SAID.format(18) in "".join(code_lines(run(project, TABLES)))
     assert NOTE.format(18) in table.read_text()
     mixed = losses(project)
     assert {at: mixed[at] for at in first} == first
 
-    # All of it is trained by the present code, and nothing else.
-    project.forget_logs()
+    # The present code trains all of its runs, and no others.
+    project.delete_logs()
     run(project, TABLES, "--config", "fresh=true")
-    assert project.counts()[0] == 12
+    assert project.run_counts()[0] == 12
     assert NOTE.format(18) not in table.read_text()
     last = losses(project)
     assert last[3] == mixed[3]
     assert all(last[at] != mixed[at] for at in first)
-    codes = [json.loads(text)["code"] for text in project.stored()]
+    codes = [json.loads(text)["code"] for text in project.stored_lines()]
     assert sorted(map(codes.count, set(codes))) == [6, 12, 18]
     output = run(project, TABLES, "-n", "--config", "fresh=true")
     assert "Nothing to be done" in output
     assert code_lines(output) == []
 
-    # And back: what the old code trained is in the store.
+    # Back to the old code, whose runs are in the store.
     project.write_study(**STUDY)
     edit(project, "BINS_PER_ROOT = 2, 0.1", "BINS_PER_ROOT = 8, 3.0")
-    project.forget_logs()
+    project.delete_logs()
     run(project, "--config", "fresh=true")
-    assert project.counts()[0] == 0
+    assert project.run_counts()[0] == 0
     assert project.outputs() == made
 
 
@@ -131,13 +131,13 @@ def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
 
 
 def without_code(line):
-    """Return a line of the store as versions wrote it that knew no checksum of the code."""
+    """Return a line of the store as earlier versions wrote it, without a checksum of the code."""
     body = re.sub(r',"code":"\w+","crc":"\w+"}$', "", line)
     return f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
 def test_runs_of_an_earlier_version_count_as_unknown_once(project):
-    """Also runs that no job has met yet: it is said when one does."""
+    """Runs that no job has read yet are reported when a job reads them."""
     made = project.outputs()
     shutil.rmtree(project.folder / "results/cells")
     (project.folder / TABLES).unlink()

@@ -1,4 +1,4 @@
-"""Coded data follow their description and the user's file, whatever Snakemake remembers."""
+"""Encoded data follow their description and the user's file, whatever Snakemake remembers."""
 
 import json
 import os
@@ -39,19 +39,19 @@ def facts(project):
 def test_coded_data_follow_what_they_are_made_from(project):
     describe(project)
     write_rows(project)
-    # 9 of 40 values lie outside: the run says so, though nothing fails.
+    # 9 of 40 values are outside the bounds: the run says so, and succeeds.
     assert "warning: mine: 22% of the values of 'age'" in project.run(TARGET)
     first = facts(project)
     wider = [{"name": "age", "kind": "numeric", "bounds": [0, 50], "source": "s"}]
 
-    # Snakemake's record is lost, and the description another.
+    # Snakemake's record is deleted, and the description has changed.
     shutil.rmtree(project.folder / ".snakemake")
     describe(project, columns=wider)
     project.run(TARGET)
     assert facts(project)["domain"]["columns"][0]["bounds"] == [0, 50]
     assert facts(project)["checksum"] != first["checksum"]
 
-    # The user's file is another, and older than what was made from the first.
+    # The user's file has changed, and is older than the encoded data.
     second = facts(project)["checksum"]
     write_rows(project, shift=-5)
     os.utime(project.folder / "mine.csv", (0, 0))
@@ -59,9 +59,9 @@ def test_coded_data_follow_what_they_are_made_from(project):
     assert facts(project)["checksum"] != second
     assert "Nothing to be done" in project.run(TARGET)
 
-    # A job by hand names what is stale.
+    # A job that is started by hand names the outdated file.
     describe(project)
     (project.folder / "resources/datasets/mine.yaml").touch()
     project.write_study(datasets=["mine"])
-    said = project.job("ready", "--study", "tiny")
+    said = project.run_job("ready", "--study", "tiny")
     assert "was encoded from an earlier description of 'mine'" in said

@@ -1,4 +1,4 @@
-"""Trainings that fail are said at the end of the run, and tried again by the next."""
+"""Failed trainings are reported at the end of the run, and the next run tries them again."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ LEARNER = Path(__file__).parent / "paper/noisy_label.py"
 
 
 def trained(project):
-    """How many fresh trainings the table of accuracies counts, by ε."""
+    """Return the number of final models in the accuracy table, by ε."""
     table = pd.read_csv(project.folder / TABLES).query("method == 'own'")
     return dict(zip(table["epsilon"], table["n_repeats"] - table["n_failed"], strict=True))
 
@@ -24,7 +24,7 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     source = LEARNER.read_text()
     start = "def _release(self, records, curator):\n"
     assert start in source
-    # It fails for a reason that no digest knows of, as where memory is short.
+    # The failure depends on something that no digest covers, such as memory.
     fault = "        if self.epsilon > 1 and __import__('os').path.exists('fault'):\n"
     raised = "            raise ValueError('not there')\n"
     own.write_text(source.replace(start, start + fault + raised))
@@ -34,9 +34,9 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     said = "failed: tiny: 3 of 9 trainings of own on toy-line: ValueError: not there"
     assert said in project.run(TABLES)
     assert trained(project) == {0.5: 3, 2.0: 0}
-    # They are tried again, though Snakemake's own record of them is lost.
+    # They are tried again, although Snakemake's own record of them is deleted.
     shutil.rmtree(project.folder / ".snakemake")
     (project.folder / "fault").unlink()
     assert "trainings of" not in project.run(TABLES)
-    # The table, whose words are the same, was made again.
+    # The table was made again, although its options are the same.
     assert trained(project) == {0.5: 3, 2.0: 3}

@@ -1,11 +1,11 @@
-"""The page of a whole run: made by it, and again when what it shows has changed."""
+"""The leaderboard page of a run: made by the run, and again after a change of its contents."""
 
 import pytest
-from checkout import STUDY
+from checkout import TINY_STUDY
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
-RENAMED = {**STUDY["learners"], "majority": {"learner": "majority_class", "title": "The most"}}
+RENAMED = {**TINY_STUDY["learners"], "majority": {"learner": "majority_class", "title": "The most"}}
 
 
 def test_the_page_follows_titles_and_files(finished):

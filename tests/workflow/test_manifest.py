@@ -1,4 +1,4 @@
-"""The run as a whole: its manifest and its summary, by the real Snakemake."""
+"""The manifest and the summary of a run by the real Snakemake."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def test_the_manifest_tells_what_was_run(finished):
     coded = json.loads((finished.folder / "results/data/toy-line/domain.json").read_text())
     assert content["datasets"] == {"toy-line": {"checksum": coded["checksum"], "sources": {}}}
     work = content["studies"]["tiny"]
-    assert (work["trained"], work["reused"], work["failed"]) == (finished.n_runs(), 0, 0)
+    assert (work["trained"], work["reused"], work["failed"]) == (finished.expected_runs(), 0, 0)
     assert 0 < work["not_training"] < 1
     assert content["not_training"] == work["not_training"]  # there is one study
     jobs = {rule: times["jobs"] for rule, times in content["rules"].items()}
@@ -63,15 +63,15 @@ def test_the_commit_is_told_and_whether_files_differ(finished):
 
 
 def test_a_summary_of_a_fresh_folder_trains_nothing(project):
-    runs = str(project.n_runs())
+    runs = str(project.expected_runs())
     assert summary(project) == [runs, "0", "0", runs, "0.0"]
     assert not (project.folder / "results").exists()
 
 
 def test_a_summary_always_runs_and_needs_no_lock(finished):
-    runs = str(finished.n_runs())
+    runs = str(finished.expected_runs())
     done = [runs, runs, "0", "0", "100.0"]
-    # Locks as another Snakemake leaves them while it makes this study.
+    # Locks of another Snakemake that makes this study.
     locks = finished.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
     for kind, path in (("input", "results/data/toy-line/encoded.npz"), ("output", "all")):

@@ -1,4 +1,4 @@
-"""Bad input ends a run before any training, with one message that names the culprit."""
+"""Bad input ends a run before any training, with one message that names the fault."""
 
 import pytest
 import yaml
@@ -22,7 +22,7 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     output = project.run("--dry-run")
     assert output.count("left out: config/studies/mine.yaml is not valid YAML") == 1
     assert "Make tiny_accuracy" in output
-    # Nor does it if it is the first of those that are configured.
+    # A broken study does not stop the others either if it is configured first.
     output = project.run("--dry-run", "--config", "studies=[mine,tiny]", "--", "tiny")
     assert "Make tiny_accuracy" in output
 

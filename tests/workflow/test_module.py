@@ -1,4 +1,4 @@
-"""The workflow as a module of another one: `module` and `use rule`, in a folder of its own."""
+"""The workflow as a module of another workflow: `module` and `use rule`, in another folder."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from checkout import ROOT, STUDY, Project
+from checkout import ROOT, TINY_STUDY, Project
 
 from privcurve.workflow import snakemake
 
@@ -31,7 +31,7 @@ rule count:
 """
 
 
-# As `snakedeploy deploy-workflow` writes it, beside a copy of our folder `config`.
+# The file that `snakedeploy deploy-workflow` writes, next to a copy of our folder `config`.
 DEPLOYED = """
 configfile: "config/config.yaml"
 
@@ -45,14 +45,14 @@ use rule * from privcurve
 
 @pytest.fixture
 def importer(tmp_path):
-    """A workflow of somebody else, with nothing of ours in its folder but a study."""
+    """Return a user's workflow, whose folder has nothing of this project except a study."""
     configuration = {"studies": ["tiny"], "studies_folder": "studies", "audit": False}
     configuration |= {"seed": 1, "seconds_per_job": 30}
     snakefile = json.dumps(str(ROOT / "workflow/Snakefile"))
     text = SNAKEFILE.format(snakefile=snakefile, configuration=configuration)
     (tmp_path / "Snakefile").write_text(text)
     (tmp_path / "studies").mkdir()
-    study = {**STUDY, "learners": {"majority": {"learner": "majority_class"}}}
+    study = {**TINY_STUDY, "learners": {"majority": {"learner": "majority_class"}}}
     (tmp_path / "studies/tiny.yaml").write_text(yaml.safe_dump(study))
     return Project(tmp_path)
 
@@ -62,7 +62,7 @@ def test_another_workflow_uses_ours_as_a_module(importer):
     importer.run()
     n_lines = len((importer.folder / "results/tables/tiny/accuracy.csv").read_text().splitlines())
     assert (importer.folder / "count.txt").read_text().strip() == str(n_lines)
-    # Targets of the importer, and ours under their names there.
+    # Targets of the importing workflow, and ours with their prefix.
     assert "Nothing to be done" in importer.run("count")
     assert "Make tiny_learning_curves" in importer.run("--dry-run", "privcurve_tiny")
 
@@ -106,7 +106,7 @@ def test_keys_of_a_profile_have_an_effect_in_a_module(importer):
 def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     (importer.folder / "studies/tiny.yaml").write_text("title: [")
     assert "tiny.yaml is not valid YAML" in importer.run("privcurve_tiny", ok=False)
-    # Nor is an old table of it taken for a raw file.
+    # An old table of this study is not mistaken for a raw file.
     old = importer.folder / "results/tables/tiny/accuracy.csv"
     old.parent.mkdir(parents=True)
     old.write_text("dataset\n")
@@ -116,7 +116,7 @@ def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
 
 
 def deploy(folder, snakefile):
-    """Put into a folder what snakedeploy puts there, and nothing else."""
+    """Write the files that snakedeploy writes into a folder."""
     (folder / "workflow").mkdir(parents=True)
     (folder / "workflow/Snakefile").write_text(DEPLOYED.format(snakefile=snakefile))
     shutil.copytree(ROOT / "config", folder / "config")
@@ -136,7 +136,7 @@ def test_a_workflow_that_snakedeploy_has_put_there_has_its_own_studies(tmp_path)
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_workflow_that_snakedeploy_has_put_there_knows_the_studies_of_a_release(tmp_path):
-    """With `github()`, as snakedeploy writes it; git is told that the host is a folder."""
+    """With `github()`, as snakedeploy writes it; git maps the host to a folder."""
     release = tmp_path / "hosted/us/privcurve"
     shutil.copytree(ROOT / "workflow", release / "workflow")
     git = ["git", "-C", release, "-c", "user.name=us", "-c", "user.email=us@example.org"]
@@ -158,7 +158,7 @@ def test_a_workflow_that_snakedeploy_has_put_there_knows_the_studies_of_a_releas
 
 
 def test_the_catalogue_can_show_the_workflow():
-    """It asks for these three; the keys are those that it knows."""
+    """The catalogue requires these three files, and knows these keys."""
     assert (ROOT / "workflow/Snakefile").exists()
     assert (ROOT / "config/README.md").exists()
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]

@@ -1,4 +1,4 @@
-"""A paper is added by a learner's file, a study and what the paper claims: nothing else."""
+"""A paper needs only a learner's file, a study and claims."""
 
 import shutil
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     assert claims["verdict"].to_dict() == {"C1": "holds", "C2": "fails"}
     audit = pd.read_csv(tables / "dummy/audit.csv")
     assert set(audit["learner"]) == {"noisy_label"}
-    # Exact, on tiny neighbours: near the ε that is claimed, and not above it.
+    # Exact, on tiny neighbours: near the claimed ε, and not above it.
     assert 0.5 < audit["found_epsilon"].max() <= 1
     assert set(audit["verdict"]) == {"stands"}
     for name in ("dummy_caution", "dummy/audit"):
@@ -45,7 +45,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     assert together["verdict"].to_dict() == claims["verdict"].to_dict()
     assert set(together["study"]) == {"dummy"}
 
-    # Another claim remakes the tables of claims and nothing else.
+    # Another claim remakes only the tables of claims.
     claimed = folder / "papers/dummy/claims.yaml"
     claimed.write_text(claimed.read_text().replace("within: [1, 0.01]", "at_least: 0"))
     assert "dummy_claims" in (output := project.run("dummy_all_claims"))

@@ -1,14 +1,14 @@
-"""Files that Snakemake has no record of, or a wrong one: they say themselves what they are of.
+"""Files without a record of Snakemake, or with a wrong one: each says what it was made from.
 
-A record is lost with .snakemake, which is deleted to get rid of a lock or is not copied with
-the results; and a job that outlives Snakemake on a cluster leaves a file that never had one.
+Records are lost with .snakemake, which users delete to remove a lock or do not copy with the
+results; and a job that outlives Snakemake on a cluster leaves a file that never had a record.
 """
 
 import os
 import shutil
 
 import pytest
-from checkout import OTHER_SEED, STUDY, TABLES, write_dataset
+from checkout import OTHER_SEED, TABLES, TINY_STUDY, write_one_column_dataset
 
 from privcurve.experiments import results
 
@@ -20,32 +20,32 @@ def lose_records(project):
 
 
 def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_seen(finished):
-    """As `cp -r` leaves them: what is made from data may be older than these."""
-    stored, made = finished.stored(), finished.outputs()
+    """After `cp -r`, results may be older than the data that they were made from."""
+    stored, made = finished.stored_lines(), finished.outputs()
     lose_records(finished)
-    finished.forget_logs()
+    finished.delete_logs()
     for path in (finished.folder / "results/data").rglob("*"):
         path.touch()
     finished.run(TABLES)
-    assert finished.counts() == (0, finished.n_runs(), 0)
+    assert finished.run_counts() == (0, finished.expected_runs(), 0)
     assert finished.outputs() == made
 
     lose_records(finished)
-    finished.write_study(learners={"boost": STUDY["learners"]["boost"]})
+    finished.write_study(learners={"boost": TINY_STUDY["learners"]["boost"]})
     finished.run(TABLES)
     *boosted, majority = made[TABLES].splitlines(keepends=True)
     assert majority.startswith(b"toy-line,majority")
     assert finished.outputs()[TABLES] == b"".join(boosted)
-    assert finished.stored() == stored
+    assert finished.stored_lines() == stored
     assert "Nothing to be done" in finished.run(TABLES)
 
 
 def test_results_of_two_seeds_are_side_by_side(finished):
-    """A job of the old seed that ends after its twin of the new one harms nothing."""
+    """A job with the old seed that ends after its twin with the new seed does no harm."""
     made = finished.outputs()
     finished.run(*OTHER_SEED, "--", TABLES)
     assert finished.outputs()[TABLES] != made[TABLES]
-    finished.forget_logs()
+    finished.delete_logs()
     lose_records(finished)
     finished.run(TABLES)
     assert not (finished.folder / "logs/train").exists()
@@ -53,7 +53,7 @@ def test_results_of_two_seeds_are_side_by_side(finished):
 
 
 def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
-    stored, made = finished.stored(), finished.outputs()
+    stored, made = finished.stored_lines(), finished.outputs()
     table = finished.folder / TABLES
     times = table.stat()
     table.write_bytes(table.read_bytes() + b"x")
@@ -61,12 +61,12 @@ def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
     (table.parent / "selected_settings.csv").unlink()
     finished.run()
     assert finished.outputs() == made
-    assert finished.stored() == stored
+    assert finished.stored_lines() == stored
     assert "Nothing to be done" in finished.run()
 
 
 def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
-    """As of a new version of this project: files say themselves what they are for."""
+    """A new version of the project changes rules; each file says itself whether it is current."""
     path = finished.folder / "workflow/rules/train.smk"
     text = path.read_text()
     assert "workflow.job train" in text
@@ -75,13 +75,13 @@ def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
 
 
 def test_a_table_is_not_made_of_other_files(finished):
-    """As a step sees it when a file changes under the eyes of Snakemake."""
+    """As in a step whose input changes while Snakemake runs."""
     made = finished.outputs()
     path = finished.folder / TABLES
     path.unlink()
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     results.write(file, [results.table([])], [{"name": "of something else", "digest": "x"}])
-    output = finished.job("output", "--study", "tiny", "--output", "accuracy")
+    output = finished.run_job("output", "--study", "tiny", "--output", "accuracy")
     assert output.startswith(f"error: {file.relative_to(finished.folder)} is damaged; delete it")
     assert not path.exists()
 
@@ -90,31 +90,31 @@ def test_a_table_is_not_made_of_other_files(finished):
 
 
 def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
-    """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
+    """A new category without records: the encoded matrix has the same bytes."""
     changes = {
         "datasets": ["colours"],
         "learners": {"boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}},
     }
-    write_dataset(project, "colours", ["red", "blue"])
+    write_one_column_dataset(project, "colours", ["red", "blue"])
     project.write_study(**changes)
     project.run(TABLES)
     coded = project.folder / "results/data/colours/encoded.npz"
-    before, stored, made = coded.read_bytes(), project.stored(), project.outputs()
+    before, stored, made = coded.read_bytes(), project.stored_lines(), project.outputs()
 
-    write_dataset(project, "colours", ["red", "blue", "green"])
+    write_one_column_dataset(project, "colours", ["red", "blue", "green"])
     project.run("results/data/colours/encoded.npz")
     assert coded.read_bytes() == before
-    project.forget_logs()
+    project.delete_logs()
     project.run(TABLES)
-    n_runs = project.n_runs(**changes)
-    assert project.counts() == (n_runs, 0, 0)
-    assert len(project.stored()) == len(stored) + n_runs
+    n_runs = project.expected_runs(**changes)
+    assert project.run_counts() == (n_runs, 0, 0)
+    assert len(project.stored_lines()) == len(stored) + n_runs
 
-    # And back.
-    write_dataset(project, "colours", ["red", "blue"])
-    project.forget_logs()
+    # Back to the first description.
+    write_one_column_dataset(project, "colours", ["red", "blue"])
+    project.delete_logs()
     project.run(TABLES)
-    assert project.counts()[0] == 0
+    assert project.run_counts()[0] == 0
     assert project.outputs() == made
 
 

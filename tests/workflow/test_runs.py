@@ -1,4 +1,4 @@
-"""The real Snakemake on a tiny study: results, growth, independence of cores."""
+"""The real Snakemake on a tiny study: results, larger studies, independence of cores."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 import yaml
-from checkout import STUDY, TABLES
+from checkout import TABLES, TINY_STUDY
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ def test_a_run_makes_everything_and_a_second_does_nothing(finished):
     frame = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
     assert len(frame) == 2 * 2 + 1
     assert (frame["status"] == "ok").all()
-    assert finished.counts() == (finished.n_runs(), 0, 0)
+    assert finished.run_counts() == (finished.expected_runs(), 0, 0)
     assert "Nothing to be done" in finished.run()
     assert finished.outputs() == made
 
@@ -48,40 +48,44 @@ GROWN = {
 
 
 def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished):
-    before = finished.stored()
-    finished.forget_logs()
+    before = finished.stored_lines()
+    finished.delete_logs()
     finished.write_study(**GROWN)
     finished.run(TABLES)
-    after = finished.stored()
-    trained, _, failed = finished.counts()
+    after = finished.stored_lines()
+    trained, _, failed = finished.run_counts()
     assert failed == 0
     assert trained == len(after) - len(before)
     assert len(after) == len(set(ids_of(after)))
     assert set(before) < set(after)
-    # A setting that is newly selected is trained afresh in place of the one before it.
-    assert len(after) >= finished.n_runs(**GROWN)
+    # A newly selected setting is trained again, in addition to the earlier one.
+    assert len(after) >= finished.expected_runs(**GROWN)
 
 
 def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finished, project):
-    # Finished ran on two cores, all in one job.
+    # `finished` ran on two cores, with all runs in one job.
     project.run("--cores", "1", "--config", "seconds_per_job=0.005")
     assert project.outputs() == finished.outputs()
     content = json.loads((project.folder / "results/manifest.json").read_text())
     assert content["configuration"]["seconds_per_job"] == 0.005
     assert content["rules"]["train"]["jobs"] > 3
-    stored = project.stored()
+    stored = project.stored_lines()
     project.run()
-    assert project.stored() == stored
+    assert project.stored_lines() == stored
     assert project.outputs() == finished.outputs()
     content = json.loads((project.folder / "results/manifest.json").read_text())
     work = content["studies"]["tiny"]
-    assert (work["trained"], work["reused"]) == (0, finished.n_runs())
+    assert (work["trained"], work["reused"]) == (0, finished.expected_runs())
 
 
 def test_a_study_of_few_jobs_comes_first_with_its_table(project):
-    # Larger data would be trained first without a word.
+    # Without a priority the larger data would be trained first.
     project.write_study(datasets=["wdbc"])
-    small = {**STUDY, "learners": {"majority": STUDY["learners"]["majority"]}, "figure": "small"}
+    small = {
+        **TINY_STUDY,
+        "learners": {"majority": TINY_STUDY["learners"]["majority"]},
+        "figure": "small",
+    }
     (project.folder / "config/studies/small.yaml").write_text(yaml.safe_dump(small))
     targets = [f"results/tables/{name}/accuracy.csv" for name in ("tiny", "small")]
     output = project.run("--cores", "1", "--config", "seconds_per_job=0.1", "--", *targets)
@@ -96,16 +100,16 @@ CV = "cv_accuracy_selected_optimistic"
 
 
 def test_finalists_are_trained_again_and_nothing_else(finished):
-    before = finished.stored()
+    before = finished.stored_lines()
     first = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
-    finished.forget_logs()
+    finished.delete_logs()
     finished.write_study(finalists={"settings": 2, "draws": 3})
     finished.run(TABLES)
-    trained, _, failed = finished.counts()
+    trained, _, failed = finished.run_counts()
     assert failed == 0
-    assert trained == len(finished.stored()) - len(before)
-    # Two methods with two settings each, two ε, three draws in three folds; what is then
-    # selected anew is trained afresh three times. The majority class has one setting.
+    assert trained == len(finished.stored_lines()) - len(before)
+    # Two methods with two settings each, two ε, three draws in three folds; a newly selected
+    # setting is trained three times. The majority class has one setting.
     again = 2 * 2 * 2 * 3 * 3
     assert trained in {again + 3 * changed for changed in range(5)}
     second = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")

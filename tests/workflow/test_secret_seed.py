@@ -1,15 +1,15 @@
-"""Private records are trained on with a secret seed alone, and nothing that is written holds it."""
+"""Private records need a secret seed, and no written file contains it."""
 
 import pytest
-from checkout import TABLES, write_dataset
+from checkout import TABLES, write_one_column_dataset
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 @pytest.fixture
 def private(project):
-    """A checkout whose study is of private records, and the folder of its seeds."""
-    write_dataset(project, "patients", ["red", "blue"], public=False)
+    """Return a checkout whose study has private records, and the folder of its seeds."""
+    write_one_column_dataset(project, "patients", ["red", "blue"], public=False)
     project.write_study(datasets=["patients"])
     return project, {"PRIVCURVE_SEEDS": str(project.folder / "seeds")}
 
@@ -29,20 +29,20 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
     assert not [form for form in forms[:2] if form.decode() in said]
     before = project.outputs()
 
-    # The same secret gives the same runs; another one, other ones.
+    # The same secret gives the same runs; another secret gives others.
     path.write_text(secret)
     path.chmod(0o600)
     project.run(TABLES, "--config", "seed=secret", "--force", **seeds)
     assert project.outputs() == before
-    stored = project.stored()
+    stored = project.stored_lines()
     path.unlink()
     project.run(TABLES, "--config", "seed=secret", **seeds)
-    assert len(project.stored()) == 2 * len(stored)
+    assert len(project.stored_lines()) == 2 * len(stored)
 
 
 def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     words = ("--study", "tiny", "--dataset", "patients", "--part", "x", "--config", "seed=1")
-    said = project.job("train", *words)
+    said = project.run_job("train", *words)
     assert "must be secret for the private records" in said

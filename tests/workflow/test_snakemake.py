@@ -1,4 +1,4 @@
-"""What users of Snakemake know works here too: rules of their own, and its options."""
+"""Features of Snakemake work here too: rules of the user, and its options."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkout import STUDY, TABLES
+from checkout import TABLES, TINY_STUDY
 
 pytestmark = pytest.mark.workflow
 
@@ -22,7 +22,7 @@ rule my_count:
 
 
 def jobs_of(output):
-    """How many jobs of each rule a dry run lists."""
+    """Return the number of jobs of each rule in a dry run."""
     table = output[output.index("Job stats:") :].split("\n\n")[0]
     return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
 
@@ -38,7 +38,7 @@ def test_a_rule_of_a_user_is_a_target(project):
 
 @pytest.mark.slow
 def test_rules_are_forced_stopped_at_and_left_out(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     after = {"accuracy", "selected_settings", "learning_curves", "tiny"}
     force = ("--forcerun", "train")
     planned = finished.run("--dry-run", *force, "--", "tiny")
@@ -47,14 +47,14 @@ def test_rules_are_forced_stopped_at_and_left_out(finished):
     assert set(jobs_of(until)) == {"train", "accuracy", "total"}
     omit = finished.run(*force, "--omit-from", "learning_curves", "--", "tiny")
     assert set(jobs_of(omit)) == {"train", "accuracy", "selected_settings", "total"}
-    # Trained again, the runs have the same bytes: what was left out is of them still.
+    # Runs that are trained again have the same bytes, so the omitted outputs stay current.
     assert "Nothing to be done" in finished.run()
-    assert (finished.outputs(), finished.stored()) == (made, stored)
+    assert (finished.outputs(), finished.stored_lines()) == (made, stored)
 
 
 @pytest.mark.slow
 def test_lines_of_jobs_can_be_typed(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     planned = finished.run("--dry-run", "--printshellcmds", "--forceall", "--", "tiny")
     lines = dict(
         re.findall(r"^(?:Shell command: )?(python -m \S+ (\w+) .*)$", planned, re.MULTILINE)
@@ -65,18 +65,18 @@ def test_lines_of_jobs_can_be_typed(finished):
     for line in sorted(lines, key=lambda line: (steps.index(lines[line]), "curves" in line)):
         done = finished.call(["bash", "-c", line], PATH=f"{folder}:{os.environ['PATH']}")
         assert done.returncode == 0, (line, done.stderr)
-    assert (finished.outputs(), finished.stored()) == (made, stored)
+    assert (finished.outputs(), finished.stored_lines()) == (made, stored)
 
 
 @pytest.mark.slow
 def test_what_is_touched_counts_and_what_is_forced_is_made_again(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     (finished.folder / "results/data/toy-line/encoded.npz").touch()
     finished.run("--touch")
     assert "Nothing to be done" in finished.run()
     finished.run("--forcerun", "prepare", "--", "tiny")
     assert finished.outputs() == made
-    assert finished.stored() == stored
+    assert finished.stored_lines() == stored
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_a_report_shows_tables_and_figures(finished):
 
 @pytest.mark.slow
 def test_a_report_of_one_study_names_that_study(finished):
-    other = {**STUDY, "figure": "other"}
+    other = {**TINY_STUDY, "figure": "other"}
     (finished.folder / "config/studies/other.yaml").write_text(yaml.safe_dump(other))
     finished.run("--config", "studies=[other]", "--report", "report.html", "--", "tiny")
     page = (finished.folder / "report.html").read_text()
@@ -99,7 +99,7 @@ def test_a_report_of_one_study_names_that_study(finished):
 
 @pytest.mark.slow
 def test_what_is_not_complete_is_made_again(finished):
-    """As a killed Snakemake leaves it; of its lock: `tests/faults/test_killed.py`."""
+    """As a killed Snakemake leaves it; for its lock see `tests/faults/test_killed.py`."""
     made = finished.outputs()
     state = finished.folder / ".snakemake"
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")

@@ -1,4 +1,4 @@
-"""Words of a study by the real Snakemake: splits, shares, what is varied, and all runs."""
+"""Optional keys of a study with the real Snakemake: splits, shares, `vary`, and all runs."""
 
 import io
 import json
@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 SPLITS = {"holdout": 0.2, "repeats": 3}
 LEARNERS = {
     "boost": {"learner": "lazybb", "grid": {"n_rounds": [3, 5]}, "vary": {"density": [0.5]}},
-    # Of a lone setting nothing is selected.
+    # One setting needs no selection.
     "one_rule": {"learner": "one_rule"},
-    # Each training selects for itself, and pays.
+    # Each training selects its setting, and pays for it.
     "paid": {"learner": "one_rule", "tune": {"grid": {"mechanism": ["auto", "exponential"]}}},
 }
 WORDS = {"epsilons": [1], "splits": SPLITS, "train_shares": [0.1, 1], "metric": "auc"}
@@ -24,7 +24,7 @@ PLAIN = ("folds", "repeats")
 
 
 def runs(project):
-    """What the files of runs hold: rows and facts of each part."""
+    """Return the rows and facts of each part in the job files."""
     for path in sorted((project.folder / "results/cells/tiny").glob("*/*.parquet")):
         for place, facts in enumerate(results.read_facts(path)):
             yield facts, results.read_rows(path, place, results.SCHEMA.names)
@@ -51,14 +51,14 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
         assert selected["cv_auc"].notna().all() == ("/boost" in facts["name"])
     assert "Nothing to be done" in project.run(TABLES)
 
-    # Every setting is a result: what was selected for the whole part is trained already.
-    project.forget_logs()
+    # Every setting is a result; runs on the full training part are trained already.
+    project.delete_logs()
     sweep = {"sweep": {"x": "n_rounds", "learners": ["boost"]}}
     everything = {**WORDS, "select": "all", "outputs": [sweep]}
     without = (*PLAIN, "metric", "train_shares")
     project.write_study(**everything, learners=LEARNERS, without=without)
     project.run("tiny")
-    assert project.counts() == (3, 3 * 3, 0)
+    assert project.run_counts() == (3, 3 * 3, 0)
     (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 

@@ -1,7 +1,7 @@
 """Mistakes in boosted ensembles and in forests."""
 
 import numpy as np
-from mistakes_any import TWO, VOTES, breaks, constant, mistake
+from mistakes_any import DP_FOREST, TWO_TREES, breaks, replace_constant, replacement_of
 
 from privcurve.audit.contract import POST_PROCESSING, SEALED, SENSITIVITY, Case
 from privcurve.papers.boosted_dp.learners._m_alpha import link_of_leaves
@@ -10,37 +10,39 @@ from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
 from privcurve.papers.boosted_dp.learners.dp_forest.classifier import DPForestClassifier
 from privcurve.privacy.sealed import kernel
 
-LINK = {**TWO, "votes": "link"}
+LINK = {**TWO_TREES, "votes": "link"}
 
 
-@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
-def votes_exactly(own, self, weights, margins, *others):
+@replacement_of(DPForestClassifier, "_vote", SEALED, DP_FOREST)
+def votes_exactly(original, self, weights, margins, *others):
     return margins
 
 
-@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
-def draws_noise_of_its_own(own, self, weights, margins, call, curator):
+@replacement_of(DPForestClassifier, "_vote", SEALED, DP_FOREST)
+def draws_noise_of_its_own(original, self, weights, margins, call, curator):
     """Draw correct noise, but from the public coins and without the curator."""
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 
-constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))
+replace_constant(
+    "the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO_TREES)
+)
 
 
-@mistake(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
-def questions_for_nothing(own, *given):
+@replacement_of(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO_TREES, "tree_share": 0.0}))
+def questions_for_nothing(original, *given):
     """Splits without a share of the budget read the records."""
-    return own(*given[:8], np.ones_like(given[8]), *given[9:])
+    return original(*given[:8], np.ones_like(given[8]), *given[9:])
 
 
-@mistake(BDPEClassifier, "_vote", SEALED, Case("bdpe", {**LINK, "n_trees": 1}))
-def exact_leverages(own, self, t, positive, negative, *others):
-    votes, _ = own(self, t, positive, negative, *others)
+@replacement_of(BDPEClassifier, "_vote", SEALED, Case("bdpe", {**LINK, "n_trees": 1}))
+def exact_leverages(original, self, t, positive, negative, *others):
+    votes, _ = original(self, t, positive, negative, *others)
     return votes, self._leverage(votes, positive - negative, self.n_records_, float(self.clamp))
 
 
-@mistake(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
-def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curator):
+@replacement_of(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
+def noise_before_the_clamp(original, self, t, positive, negative, weight_bound, curator):
     """Leaves are links with noise for a range of 2M, and are clamped after the noise."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
     # The scale of weights, whose sensitivity is 2.
@@ -48,14 +50,16 @@ def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curat
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 
 
-@mistake(BDPEClassifier, "_sensitivity", SENSITIVITY, Case("bdpe", {**TWO, "alpha": 1.0}))
-def sensitivity_of_another_alpha(own, self, n, alpha):
-    return own(self, n, 0.0)
+@replacement_of(
+    BDPEClassifier, "_sensitivity", SENSITIVITY, Case("bdpe", {**TWO_TREES, "alpha": 1.0})
+)
+def sensitivity_of_another_alpha(original, self, n, alpha):
+    return original(self, n, 0.0)
 
 
-@breaks(SENSITIVITY, Case("bdpe", {**TWO, "step": 9.0}))
+@breaks(SENSITIVITY, Case("bdpe", {**TWO_TREES, "step": 9.0}))
 def a_weight_bound_of_a_half(patch):
     """The noise assumes weights of ½ in all rounds."""
     for name in ("_grow", "_vote"):
-        halved = mistake(BDPEClassifier, name)
-        halved(lambda own, self, *given: own(self, *given[:-2], 0.5, given[-1]))(patch)
+        halved = replacement_of(BDPEClassifier, name)
+        halved(lambda original, self, *given: original(self, *given[:-2], 0.5, given[-1]))(patch)

@@ -1,6 +1,6 @@
 """The contract at real size finds mistakes in forests, and mistakes in prediction."""
 
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import SEALED
@@ -8,8 +8,8 @@ from privcurve.papers.boosted_dp.learners._leaves import shrunk_votes
 from privcurve.papers.boosted_dp.learners.dp_forest.classifier import DPForestClassifier
 
 
-@mistake(DPForestClassifier, "_vote")
-def votes_shrunk_by_exact_sizes(own, self, weights, margins, call, curator):
+@replacement_of(DPForestClassifier, "_vote")
+def votes_shrunk_by_exact_sizes(original, self, weights, margins, call, curator):
     noisy = curator.numbers(call, margins)
     return shrunk_votes(noisy, call.scale, weights.sum(axis=0))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from holder_process import Process
-from made_learners import problem
+from made_learners import small_problem
 
 from privcurve.audit.pairs import records
 from privcurve.holders.holder import NONE
@@ -37,7 +37,7 @@ def learner(name, n_classes=2, ordered=ORDERED, **parameters):
 
 
 def fitted(name, parameters, n=300, seed=7):
-    X, y, _ = problem(n)
+    X, y, _ = small_problem(n)
     rng = np.random.default_rng(seed)
     labels = X[:, 2] if parameters.get("n_classes") == 3 else np.where(y == "yes", 1, -1)
     return learner(name, **parameters).fit_records(
@@ -253,7 +253,7 @@ def test_holders_without_records_send_noise_alone(name, epsilon, trust):
 @BOTH
 def test_holders_of_one_class_each(name):
     """Placement by a column equal to the label: each party has one class; the model has both."""
-    X, _, _ = problem()
+    X, _, _ = small_problem()
     parameters = {"placement": "column", "n_holders": 2, "epsilon": np.inf}
     X = X[np.argsort(X[:, 0], kind="stable")]
     labels = np.where(X[:, 0] == 1, 1, -1)

@@ -21,6 +21,7 @@ from privcurve.privacy.sealed import kernel
 
 from ._half_spaces_noise import EDGE, BRCNoise
 from ._kernel import positive_rows, reweight, weight_bits, weighted_sums
+from .brc import HalfSpaceParameters
 
 
 class PrivateWeights:
@@ -184,7 +185,7 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
+class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParameters):
     """A weighted vote of half-spaces, of public columns or of private ones.
 
     Parameters
@@ -208,9 +209,6 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
 
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
 
-    n_rounds: int = 25
-    largest: float = math.sqrt(2)
-    smallest: float = math.sqrt(0.5)
     public_columns: Sequence[int] | None = None
     _roles: Roles = field(init=False)
 

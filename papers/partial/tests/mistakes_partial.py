@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from mistakes_any import BRC, PATE, breaks, constant, mistake
+from mistakes_any import BRC, PATE, breaks, replace_constant, replacement_of
 
 from privcurve.audit.contract import (
     CHARGE,
@@ -34,9 +34,9 @@ PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
 # Half-spaces -----------------------------------------------------------------------------------
 
 
-@mistake(BRCNoise, "sensitivity", SENSITIVITY, BRC)
-def noise_for_half_an_error(own, self, alphas):
-    return own(self, alphas) / 2
+@replacement_of(BRCNoise, "sensitivity", SENSITIVITY, BRC)
+def noise_for_half_an_error(original, self, alphas):
+    return original(self, alphas) / 2
 
 
 @breaks(SENSITIVITY, BRC)
@@ -46,34 +46,34 @@ def weights_without_caps(patch):
     patch.setattr(PrivateWeights, "_caps", caps, raising=False)
 
 
-@mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
-def errors_of_chosen_thresholds(own, self, sums, positive, reach):
+@replacement_of(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
+def errors_of_chosen_thresholds(original, self, sums, positive, reach):
     """Thresholds are chosen by the error, with noise for the edge (as in version 1)."""
     return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 
-@mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
-def the_best_threshold(own, self, call, ends, scores):
+@replacement_of(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
+def the_best_threshold(original, self, call, ends, scores):
     """The exponential mechanism is called, but the best threshold is used."""
-    own(self, call, ends, scores)
+    original(self, call, ends, scores)
     ends, scores = open_values((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
     return (ends[k] + ends[k + 1]) / 2
 
 
-@mistake(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
-def columns_scaled_by_their_extremes(own, self, codes, public):
+@replacement_of(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
+def columns_scaled_by_their_extremes(original, self, codes, public):
     """Columns are scaled by their smallest and largest value in the records."""
-    given = own(self, codes, public)
+    given = original(self, codes, public)
     low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
     return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
 
 
-@mistake(Curator, "threshold", CONTROL, Case("brc", EM))
-def reach_of_the_records(own, self, call, ends, scores):
+@replacement_of(Curator, "threshold", CONTROL, Case("brc", EM))
+def reach_of_the_records(original, self, call, ends, scores):
     """Thresholds are chosen between the smallest and the largest projection of a record."""
     ends = open_values(ends)
-    return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
+    return original(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
 @breaks(SEALED, HIDDEN)
@@ -81,15 +81,15 @@ def exact_errors_in_public_rounds(patch):
     """The model keeps the exact error of a round that the public classifier wins."""
     exact = []
 
-    @mistake(PrivateWeights, "estimate")
-    def kept(own, self, wrong):
-        exact.append(own(self, wrong))
+    @replacement_of(PrivateWeights, "estimate")
+    def kept(original, self, wrong):
+        exact.append(original(self, wrong))
         return exact[-1]
 
-    @mistake(HalfSpaceVoteClassifier, "_boost")
-    def boosted(own, self, *given):
+    @replacement_of(HalfSpaceVoteClassifier, "_boost")
+    def boosted(original, self, *given):
         exact.clear()
-        rounds = own(self, *given)
+        rounds = original(self, *given)
         errors = zip(self.votes_, exact, strict=True)
         self.errors_ = [error for vote, error in errors if vote.public]
         return rounds
@@ -98,39 +98,39 @@ def exact_errors_in_public_rounds(patch):
     boosted(patch)
 
 
-@mistake(Curator, "public", CHARGE, HIDDEN)
-def a_private_column_for_the_public_classifier(own, self, columns, gather, records):
-    return own(self, (1,), lambda codes, *given: gather(np.minimum(codes, 1), *given), records)
+@replacement_of(Curator, "public", CHARGE, HIDDEN)
+def a_private_column_for_the_public_classifier(original, self, columns, gather, records):
+    return original(self, (1,), lambda codes, *given: gather(np.minimum(codes, 1), *given), records)
 
 
 # PATE ------------------------------------------------------------------------------------------
 
 
-@mistake(answers, "answers_l1", SENSITIVITY, PATE)
-def noise_for_half_of_the_answers(own, *given):
-    return own(*given) / 2
+@replacement_of(answers, "answers_l1", SENSITIVITY, PATE)
+def noise_for_half_of_the_answers(original, *given):
+    return original(*given) / 2
 
 
-@mistake(answers, "answers_l1", SENSITIVITY, OWN)
-def noise_without_own_answers(own, n_answers, n_teachers):
+@replacement_of(answers, "answers_l1", SENSITIVITY, OWN)
+def noise_without_own_answers(original, n_answers, n_teachers):
     """The noise covers only the change of the answers about other records."""
     return 2.0 * (n_answers - 2)
 
 
-@mistake(Curator, "signs", CONTROL, PATE)
-def noise_of_answers_by_codes(own, self, call, margins, records=None):
+@replacement_of(Curator, "signs", CONTROL, PATE)
+def noise_of_answers_by_codes(original, self, call, margins, records=None):
     """Equal margins get equal answers, so two different answers show that bins differ."""
     values, which = np.unique(margins, return_inverse=True)
-    return own(self, call, values)[which]
+    return original(self, call, values)[which]
 
 
-@mistake(Curator, "signs", POST_PROCESSING, PATE)
-def student_of_exact_answers(own, self, call, margins, records=None):
-    own(self, call, margins, records)
+@replacement_of(Curator, "signs", POST_PROCESSING, PATE)
+def student_of_exact_answers(original, self, call, margins, records=None):
+    original(self, call, margins, records)
     return margins > 0
 
 
 # The model contains the teachers, which are not private.
-constant(
+replace_constant(
     "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
 )

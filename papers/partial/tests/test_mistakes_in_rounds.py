@@ -1,15 +1,15 @@
 """The contract at real size finds a mistake in rounds of half-spaces."""
 
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import SEALED
 from privcurve.papers.partial.learners._half_spaces import PrivateWeights
 
 
-@mistake(PrivateWeights, "estimate")
-def rounds_that_end_without_an_error(own, self, wrong):
-    error = own(self, wrong)
+@replacement_of(PrivateWeights, "estimate")
+def rounds_that_end_without_an_error(original, self, wrong):
+    error = original(self, wrong)
     if error == 0:
         raise StopIteration
     return error

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import LINE, request_of
+from made_up_study import THRESHOLD_STUDY, output_request
 
 from privcurve import datasets
 from privcurve.experiments import models
@@ -17,14 +17,16 @@ from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 
 threshold_frame, votes_frame = drawing.threshold_frame, drawing.votes_frame
 
-BRC = LINE["learners"]["brc"]
-STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
+BRC = THRESHOLD_STUDY["learners"]["brc"]
+STUDY = {"title": "t", "folds": 2, "repeats": 2, **THRESHOLD_STUDY}
 
 
 def ask(learner=BRC, given=None, **changes):
     """Request the thresholds of a study with changes `learner` and `given`."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
-    return request_of("thresholds", options, **{**LINE, "learners": {"brc": learner}, **changes})
+    return output_request(
+        "thresholds", options, **{**THRESHOLD_STUDY, "learners": {"brc": learner}, **changes}
+    )
 
 
 def test_a_threshold_is_the_first_value_that_is_called_positive():

@@ -1,7 +1,14 @@
 """Mistakes in DPBoost and in DP bagging."""
 
 import numpy as np
-from mistakes_any import BAGGING, BOOSTED, GRADIENT, breaks, constant, mistake
+from mistakes_any import (
+    DP_BAGGING,
+    DPBOOST,
+    DPBOOST_PARAMETERS,
+    breaks,
+    replace_constant,
+    replacement_of,
+)
 
 from privcurve.audit.contract import SENSITIVITY, Case
 from privcurve.papers.thesis.learners.dp_bagging.classifier import DPBaggingClassifier
@@ -10,26 +17,33 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 
 
-@mistake(DPBaggingClassifier, "_poll", SENSITIVITY, BAGGING)
-def votes_not_divided(own, self, *given):
+@replacement_of(DPBaggingClassifier, "_poll", SENSITIVITY, DP_BAGGING)
+def votes_not_divided(original, self, *given):
     """The votes of all partitions are added, but not divided by the number of partitions."""
-    return int(self.n_partitions) * own(self, *given)
+    return int(self.n_partitions) * original(self, *given)
 
 
-constant("gradients_not_filtered", dpboost, "GRADIENT_BOUND", 10.0, SENSITIVITY, BOOSTED)
+replace_constant("gradients_not_filtered", dpboost, "GRADIENT_BOUND", 10.0, SENSITIVITY, DPBOOST)
 
 
-@mistake(dpboost, "leaf_bounds", SENSITIVITY, Case("dpboost", {**GRADIENT, "learning_rate": 0.9}))
-def leaves_not_clipped(own, n_trees, rate):
+@replacement_of(
+    dpboost,
+    "leaf_bounds",
+    SENSITIVITY,
+    Case("dpboost", {**DPBOOST_PARAMETERS, "learning_rate": 0.9}),
+)
+def leaves_not_clipped(original, n_trees, rate):
     return np.full(n_trees, 10.0)
 
 
-@breaks(SENSITIVITY, BOOSTED)
+@breaks(SENSITIVITY, DPBOOST)
 def each_tree_has_all_records(patch):
     """Each tree of an ensemble gets all records, but is charged as if the trees shared them."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
 
-    shuffle = mistake(Curator, "shuffle")
-    shuffle(lambda own, self, places: kernel(lambda p: np.tile(p, 2), rows=0)(own(self, places)))(
-        patch
-    )
+    shuffle = replacement_of(Curator, "shuffle")
+    shuffle(
+        lambda original, self, places: kernel(lambda p: np.tile(p, 2), rows=0)(
+            original(self, places)
+        )
+    )(patch)

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import request_of
-from small_study import study_of
+from made_up_study import output_request
+from small_study import study_with
 
 from privcurve import datasets
 from privcurve.experiments import models, train
@@ -38,7 +38,7 @@ def tested(data):
 
 @pytest.fixture(scope="module")
 def methods():
-    return study_of(LEARNERS, epsilons=[0.4, 2]).methods
+    return study_with(LEARNERS, epsilons=[0.4, 2]).methods
 
 
 def selected(setting, epsilon=0.4):
@@ -143,7 +143,7 @@ def test_without_a_test_part_no_accuracy_is_reported():
 @pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
 def test_leaves_of_trees_give_every_score(tested, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
-    method = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~proved"]
+    method = study_with({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~proved"]
     (model,) = models.train_afresh(tested, method, method.points[1], 1, 7)
     names = tested.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
@@ -176,7 +176,7 @@ def test_a_figure_without_votes_is_refused():
 def test_cards_of_several_names_have_votes_of_their_own():
     options = {"learner": "boost", "dataset": "toy-line", "epsilon": 2}
     names = (None, "model_card", "other_card", "second")
-    cards = [request_of("model_card", {**options, "name": name}) for name in names]
+    cards = [output_request("model_card", {**options, "name": name}) for name in names]
     files = [str(card.files.others["votes"]) for card in cards]
     first, *others = [f"results/tiny/{name}_votes.csv" for name in ("model", "other", "second")]
     assert files == [first, first, *others]

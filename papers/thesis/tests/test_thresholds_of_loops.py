@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from deciding import THRESHOLD, check_is_seen, deciding_by, half
-from mistakes_any import BAGGING, BOOSTED
+from mistakes_any import DP_BAGGING, DPBOOST
 
 from privcurve.audit.contract import check
 from privcurve.papers.thesis.learners.dp_bagging import classifier as dp_bagging
@@ -15,7 +15,7 @@ def answering(called, answer, why=THRESHOLD):
     def put_in(patch):
         patch.setattr(dp_bagging, "answer_by_sign", mechanism(answer))
 
-    return pytest.param(put_in, BAGGING, why, id=called)
+    return pytest.param(put_in, DP_BAGGING, why, id=called)
 
 
 def votes_counted_twice(noise, scores):
@@ -48,7 +48,7 @@ def noise_scaled_in_place(noise, scores):
 
 LOOP = dpboost, "grow_on_chunk"
 MUTANTS = [
-    *deciding_by(half, lambda given: given[7], "half_the_noise", *LOOP, BOOSTED, released=False),
+    *deciding_by(half, lambda given: given[7], "half_the_noise", *LOOP, DPBOOST, released=False),
     *(
         answering(answer.__name__, answer)
         for answer in (
@@ -70,4 +70,4 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
     """Recorded scores alone do not show wrong noise, so the contract needs threshold replay."""
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
-    assert check(BAGGING, n_random=6).breach is None
+    assert check(DP_BAGGING, n_random=6).breach is None

@@ -6,8 +6,9 @@ import hashlib
 import io
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,14 +33,14 @@ DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 # Colour and marker of a method, by its name in a study or its learner's name: a method looks the
-# same in all figures. Other names get a style from a hash (:func:`method_looks`).
+# same in all figures. Other names get a free look (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
     **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (2, 7), "lazybb_trees_tuned": (0, 3)},
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
-    **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
-    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 4), "dpl_random_forest": (3, 1)},
+    **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 5)},
+    **{"dp_bagging": (6, 5), "topdown": (2, 7), "dp_ebm": (1, 4), "dpl_random_forest": (3, 1)},
     **{"dpl_decision_tree": (2, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
@@ -55,9 +56,11 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7), "lower": (3, 0)},
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
-    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
-    **{"dp_sgd_ar": (6, 1)},
-    **{"aim": (4, 5), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
+    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 7), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
+    **{"dp_sgd_ar": (6, 1), "aim": (4, 6), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
+    **{"dpl_logistic_regression": (3, 6), "dpl_gaussian_nb": (0, 7), "tuned": (4, 0)},
+    **{"boosting_for_people": (0, 6), "distributed_topdown": (4, 2), "forest_published": (1, 1)},
+    **{"random_trees_deep": (0, 5)},
 }
 
 # Widths of a two-column paper, in inches.
@@ -75,6 +78,8 @@ BASELINE_DASHES: tuple[tuple[float, ...], ...] = (
 DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2, "raw": 3, "raw_codes": 4}
 
 PANELS_PER_ROW = 3
+# Maximum length of a line in a panel's title, in characters.
+TITLE = 30
 PANEL_HEIGHT = 2.35
 SINGLE_PANEL_HEIGHT = 2.5
 
@@ -153,20 +158,60 @@ class CurveStyle:
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the colour and the marker of each method, derived from its name.
+    """Return the colour and the marker of each method, of which no two are alike.
 
-    If the names of two methods lead to the same colour, and neither is in `LOOKS`, the second in
-    alphabetical order gets the next free colour.
+    A method in `LOOKS` has its own, the others in alphabetical order the next free ones.
     """
+    looks = _methods(methods)
+    return {name: (COLOURS[colour], MARKERS[marker]) for name, (colour, marker) in looks.items()}
+
+
+def _methods(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
     names = list(dict.fromkeys(methods))
-    looks = {name: LOOKS[name] for name in names if name in LOOKS}
-    for name in sorted(set(names) - set(looks)):
-        used = {colour for colour, _ in looks.values()}
-        number = int(hashlib.sha256(stored(name).encode()).hexdigest()[:8], 16)
-        order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
-        colour = next((free for free in order if free not in used), order[0])
-        looks[name] = colour, number // len(COLOURS) % len(MARKERS)
-    return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
+    looks: dict[str, tuple[int, int]] = {}
+    for name in sorted(names, key=lambda name: (name not in LOOKS, name)):
+        own = LOOKS.get(name)
+        if own is None or own in looks.values():
+            own = _free_look(name, looks.values())
+        looks[name] = own
+    return {name: looks[name] for name in names}
+
+
+def _free_look(name: str, used: Collection[tuple[int, int]]) -> tuple[int, int]:
+    """Return one of the colours in least use, and a marker that no other of this colour has.
+
+    Among these the choice follows from the name.
+    """
+    number = int(hashlib.sha256(stored(name).encode()).hexdigest()[:8], 16)
+    times = Counter(colour for colour, _ in used)
+    colour = min(_turned(len(COLOURS), number), key=lambda one: times[one])
+    markers = _turned(len(MARKERS), number // len(COLOURS))
+    return colour, min(markers, key=lambda one: (colour, one) in used)
+
+
+def _turned(n: int, start: int) -> list[int]:
+    return [(start + i) % n for i in range(n)]
+
+
+def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[str, str]]:
+    """Return the colour and the marker of each curve, given its method and the rest of its look.
+
+    A curve looks as its method does. If an earlier curve of this method has the same rest, it gets
+    a look that no method and no other curve has.
+    """
+    of_methods = _methods(method for method, _ in curves.values())
+    taken: set[tuple[str, Hashable]] = set()
+    looks: dict[str, tuple[int, int]] = {}
+    for curve, own in curves.items():
+        used = [*of_methods.values(), *looks.values()]
+        looks[curve] = _free_look(curve, used) if own in taken else of_methods[own[0]]
+        taken.add(own)
+    return {name: (COLOURS[colour], MARKERS[marker]) for name, (colour, marker) in looks.items()}
+
+
+def name_missing(names: Sequence[str], width: int = TITLE) -> str:
+    """Return the lines that name methods without a place in a panel; empty if there are none."""
+    return textwrap.fill(f"without {', '.join(names)}", width) if names else ""
 
 
 def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
@@ -189,9 +234,7 @@ def curve_styles(
 
     `thin` are methods with hyperparameters chosen without privacy.
     """
-    methods = list(methods)
-    looks = method_looks(map(method_of, methods))
-    styles: dict[str, CurveStyle] = {}
+    methods, lines = list(methods), dict[str, Any]()
     for method in methods:
         published, claimed = (calibrations[method] == word for word in ("published", "claimed"))
         if deltas[method] > 0:
@@ -200,13 +243,9 @@ def curve_styles(
             linestyle = (0, (3.2, 1.4)) if published or method in thin else "-"
         if claimed:
             linestyle = (0, (8, 1.6, 2, 1.6)) if deltas[method] > 0 else (0, (8, 1.6))
-        look = looks[method_of(method)]
-        styles[method] = CurveStyle(*look, linestyle, not published, method in thin, claimed)
-    # Curves of one method that differ in a parameter get different styles.
-    shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
-    for method, look in method_looks(shared).items():
-        styles[method] = replace(styles[method], colour=look[0], marker=look[1])
-    return styles
+        lines[method] = (linestyle, not published, method in thin, claimed)
+    looks = curve_looks({method: (method_of(method), line) for method, line in lines.items()})
+    return {method: CurveStyle(*looks[method], *lines[method]) for method in methods}
 
 
 def check_not_empty(frame: pd.DataFrame) -> None:

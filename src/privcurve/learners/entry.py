@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from inspect import get_annotations
+from typing import Any, NamedTuple, TypeVar
 
 from privcurve.privacy.budget import (
     PRIVATE_COLUMNS,
@@ -24,6 +25,10 @@ LARGEST = 1e100
 # Matches every value of a parameter except its default.
 ANY = "any value"
 
+Value = TypeVar("Value")
+# The key of a declaration in the metadata of its field.
+_DECLARED = "hyperparameter"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -32,8 +37,7 @@ class Parameter:
     Attributes
     ----------
     default : int, float, str or None
-        The estimator's own default, which a contract test compares. None is allowed only as the
-        default.
+        None is allowed only as the default.
     kind : type
         ``int``, ``float`` or ``str``. A ``float`` accepts integers.
     low, high : float, optional
@@ -47,7 +51,8 @@ class Parameter:
         estimates of cost must grow with it.
     used_with : mapping of str to tuple
         Other parameters, with the values that they must have for this one to have an effect.
-        Otherwise this one must have its default.
+        Otherwise this one must have its default. Parameters that a learner does not have do not
+        count.
     only : mapping of str to str
         Values (or `ANY`) that only one calibration supports, with that calibration.
     with_public : tuple of str
@@ -122,6 +127,36 @@ class Parameter:
         return high_enough and (number < self.high or (number == self.high and not self.open_high))
 
 
+def parameter(default: Value, kind: type | None = None, **allowed: Any) -> Value:
+    """Declare a hyperparameter: a field of a dataclass, with its allowed values.
+
+    Parameters
+    ----------
+    default : int, float, str or None
+    kind : type, optional
+        The default's type; ``str`` for None.
+    **allowed
+        Other attributes of :class:`Parameter`.
+    """
+    kind = kind or (str if default is None else type(default))
+    declared = Parameter(default, kind, **allowed)
+    return field(default=default, metadata={_DECLARED: declared})
+
+
+def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
+    """Return the hyperparameters that a dataclass declares with `parameter`, then its bases'."""
+    every = {one.name: one.metadata.get(_DECLARED) for one in fields(declaring)}
+    own = {
+        name: one
+        for kind in declaring.__mro__
+        for name in get_annotations(kind)
+        if isinstance(one := every.get(name), Parameter)
+    }
+    for name, one in own.items():
+        own[name] = replace(one, used_with={k: v for k, v in one.used_with.items() if k in own})
+    return own
+
+
 @dataclass(frozen=True)
 class Facts:
     """Public facts of records outside the pipeline's datasets, as in an audit or a test.
@@ -188,7 +223,7 @@ class LearnerEntry:
     approximate : bool
         Whether it supports δ > 0.
     parameters : mapping of str to Parameter
-        Its hyperparameters: the allowed axes of a grid.
+        Its hyperparameters: the allowed axes of a grid (:func:`parameters_of`).
     shared : tuple of str
         Parameters whose equal values (and ε) share expensive work, such as a calibration:
         their runs are trained by the same job. Empty: no runs share work.

@@ -10,6 +10,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
 from privcurve.learners.base import with_fitted_parameters
+from privcurve.learners.entries.parameters import LazyBBParameters
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.shared.chances import cap_of, capped_weights
 from privcurve.learners.shared.checks import require
@@ -41,7 +42,7 @@ WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TO
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LazyBBClassifier(VotingClassifier, StartClassifier):
+class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     """LazyBB with private 1-rules or trees: an integral vote.
 
     In each round a record whose margin (correct less wrong votes so far) is σ weighs
@@ -56,9 +57,9 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     n_rounds : int
         τ, rounds and voters.
     learning_rate : float
-        λ, in (0, 1]: how fast weights follow the margins.
+        λ: how fast weights follow the margins.
     density : float
-        κ, in (0, 1]: 1 keeps all weights equal; smaller values let boosting concentrate,
+        κ: 1 keeps all weights equal; smaller values let boosting concentrate,
         at the price of more noise. Too small a value for the number of records is refused,
         unless ε = ∞: see ``privacy.sensitivity.lazybb_smallest_density``.
     epsilon : float
@@ -131,20 +132,6 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
         "start_": PublicStart | None,
         "cap_": float | None,
     }
-
-    weak_learner: str = "one_rule"
-    n_rounds: int = 39
-    learning_rate: float = 0.45
-    density: float = 0.35
-    mechanism: str = "auto"
-    depth: int = 3
-    n_splits: int | None = None
-    splits: str = "equality"
-    criterion: str = "gini"
-    split_share: float | None = None
-    leaves: str = "labels"
-    vote_worth: float | None = None
-    ties: str = "auto"
 
     @property
     def _weak_learner(self) -> WeakLearner:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import logs, total, transposed_times
+from privcurve.learners.entries.parameters import NoisyBayesParameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import PublicStart, StartClassifier
@@ -30,7 +31,7 @@ MARGIN = np.array([-1.0, 1.0])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
+class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParameters):
     r"""Naive Bayes from (code × label) counts with noise.
 
     Proof: docs/proofs.md, 'Naive Bayes from noisy counts'.
@@ -84,11 +85,6 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         "columns_": Ints,
         "log_ratios_": tuple[Floats, ...],
     }
-
-    n_columns: int | None = None
-    choice_share: float = 0.3
-    damping: float = 1.0
-    smoothing: float = 5.0
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         return self._noise_of(self._calls(n), public=self._roles().public)

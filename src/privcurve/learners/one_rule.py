@@ -13,6 +13,7 @@ from privcurve.coding import Bools, Codes, Ints, Records, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import MechanismParameters
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
@@ -166,7 +167,7 @@ ONE_RULES = OneRules()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OneRuleClassifier(VotingClassifier, PrivateClassifier):
+class OneRuleClassifier(VotingClassifier, PrivateClassifier, MechanismParameters):
     """The private 1-rule: the literal of (noisily) least error (thesis, Algorithm 1).
 
     Parameters
@@ -197,8 +198,6 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier):
 
     _learner = "one_rule"
     _released: ClassVar[Mapping[str, Any]] = {"model_": VoteModel}
-
-    mechanism: str = "auto"
 
     @property
     def _weak_learner(self) -> OneRules:

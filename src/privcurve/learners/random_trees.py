@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
 from privcurve.holders.holder import Holder
-from privcurve.holders.sums import SECURE_SUM, sums_of
+from privcurve.holders.sums import sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_trees, ask_two_columns, bin_codes
+from privcurve.learners.entries.parameters import RandomTreesParameters
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
@@ -95,7 +96,7 @@ class RandomTreesModel:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RandomTreesClassifier(PartyClassifier, StagedClassifier):
+class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParameters):
     r"""Newton boosting of random trees: only the values of leaves see the records.
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
@@ -151,11 +152,6 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     _learner = "random_trees"
     _released: ClassVar[Mapping[str, Any]] = {"model_": RandomTreesModel}
 
-    n_trees: int = 100
-    depth: int = 4
-    batch: int = 5
-    learning_rate: float = 1.0
-    trust: str = SECURE_SUM
     delta: float = 1e-5
 
     def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:

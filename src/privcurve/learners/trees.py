@@ -19,6 +19,7 @@ from privcurve.kernels.lazybb_trees import (
 )
 from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import TopDownParameters
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.tree_sums import bins_kernel
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
@@ -282,7 +283,7 @@ TOP_DOWN_TREES = TopDownTrees()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
+class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParameters):
     """A decision tree whose splits and labels are chosen privately.
 
     ``proved`` trees grow by levels: every
@@ -307,7 +308,7 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
         ``root_gini`` get about (log₂ n + 1.4)/4 and √n/2 times as much. Published trees
         offer Gini alone.
     split_share : float, optional
-        Share of the budget for splits, in (0, 1); the rest is for the leaves. Proved
+        Share of the budget for splits; the rest is for the leaves. Proved
         only; see ``calibration_trees.lazybb_trees`` for the default.
     leaves : str
         ``labels``: each leaf is labelled by its noisy margin. ``rules``: each node of the
@@ -347,14 +348,6 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
 
     _learner = "topdown"
     _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
-
-    depth: int = 3
-    n_splits: int | None = None
-    splits: str = "equality"
-    criterion: str = "gini"
-    split_share: float | None = None
-    leaves: str = "labels"
-    mechanism: str = "auto"
 
     @property
     def _weak_learner(self) -> TopDownTrees:

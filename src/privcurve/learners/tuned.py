@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from privcurve.coding import Codes, Floats, Ints, Records, decide
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, with_fitted_parameters
+from privcurve.learners.entries.parameters import TunedParameters
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
@@ -46,7 +47,7 @@ def count_right(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TunedClassifier(PrivateClassifier):
+class TunedClassifier(PrivateClassifier, TunedParameters):
     """A learner, or its settings, selected privately within ε.
 
     A fit draws a random number of runs. Each run draws a setting, trains it, and counts, with
@@ -66,7 +67,7 @@ class TunedClassifier(PrivateClassifier):
     eta : float
         η, the shape of the number of runs, above −1: 1 geometric, 0 logarithmic.
     expected_runs : float
-        The expected number of runs, at least 1.
+        The expected number of runs.
     score_share : float
         The share of a run's ε (with δ > 0: of its ρ) that pays for the score.
     epsilon : float
@@ -103,11 +104,6 @@ class TunedClassifier(PrivateClassifier):
     _learner = NAME
     _merges = False
 
-    learner: str = "lazybb"
-    settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None
-    eta: float = 1.0
-    expected_runs: float = 5.0
-    score_share: float = 0.05
     ordered: Sequence[bool] | bool | None = None
 
     def _check_parameters(self) -> None:

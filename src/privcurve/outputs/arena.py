@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve.analysis import arena, ranks
-from privcurve.analysis.keys import method_of, short_text
+from privcurve.analysis.keys import short_text
 from privcurve.analysis.measures import MEASURES, RANKED
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
@@ -59,8 +59,8 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
-# Longest line of a panel's title, in letters.
-TITLE = 30
+# Matplotlib's keywords for each method.
+Looks = Mapping[str, Mapping[str, Any]]
 
 
 class Arena(Output):
@@ -71,6 +71,7 @@ class Arena(Output):
     """
 
     word: ClassVar[str] = "arena"
+    version: ClassVar[int] = 2
     writes: ClassVar = ("table", "figure")
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
@@ -124,10 +125,11 @@ class Arena(Output):
         context.write(tables_table(own, there, float(request.options["epsilon"]), looks), tables)
         mean = arena.mean_scores(own, FREE)
         drawn = mean[mean["method"].isin([*there, FREE, GUESS])]
-        context.draw(draw_means(drawn, titles_of(own)), drawn, files.figures[0])
         each = own[own["method"].isin([*there, FREE, GUESS])]
+        looks, titles = looks_of(each), titles_of(own)
+        context.draw(draw_means(drawn, titles, looks), drawn, files.figures[0])
         means_of = arena.table_means(each)
-        context.draw(draw_tables(means_of, titles_of(own)), means_of, files.figures[1])
+        context.draw(draw_tables(means_of, titles, looks), means_of, files.figures[1])
 
 
 def against_file(word: str) -> Path:
@@ -275,77 +277,68 @@ def _name_table(name: str, looked: bool) -> str:
     return f"{dataset_title(name)} {MARK}" if looked else dataset_title(name)
 
 
-def draw_means(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def draw_means(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
     """Draw the means of methods over tables against ε, a panel for each measure."""
     style.check_not_empty(means)
     with style.paper():
         figure, panels = style.panels(len(RANKED))
         for panel, measure in zip(panels, RANKED, strict=True):
-            _draw_panel(panel, means.assign(score=means[measure]), titles)
             panel.set_title(f"mean {MEASURES[measure].title}")
+            panel.set_xlabel("ε")
+            _draw_panel(panel, means.assign(score=means[measure]), titles, looks)
             if MEASURES[measure].less_is_better:
                 panel.set_yscale("log")
                 panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
                 panel.yaxis.set_minor_formatter(ticker.NullFormatter())
                 style.write_ticks(panel.yaxis)
-            lacking = [
-                titles[str(name)]
-                for name, part in means.groupby("method", sort=False)
-                if part[measure].isna().all()
-            ]
-            without = textwrap.fill(f"without {', '.join(lacking)}", TITLE) if lacking else ""
-            panel.set_xlabel(f"ε\n{without}".rstrip())
-        style.legend_below(figure, _keys(means, titles))
+        style.legend_below(figure, _keys(looks, titles))
     return figure
 
 
-def draw_tables(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
     """Draw AUC against ε on each table."""
     style.check_not_empty(means)
     names = sorted(set(means["dataset"]))
     with style.paper():
         figure, panels = style.panels(len(names))
         for panel, name in zip(panels, names, strict=True):
-            _draw_panel(
-                panel, means[means["dataset"] == name].assign(score=lambda m: m["auc"]), titles
-            )
-            panel.set_title(textwrap.fill(dataset_title(name), TITLE))
-        style.legend_below(figure, _keys(means, titles))
+            part = means[means["dataset"] == name]
+            _draw_panel(panel, part.assign(score=part["auc"]), titles, looks)
+            panel.set_title(textwrap.fill(dataset_title(name), style.TITLE))
+        style.legend_below(figure, _keys(looks, titles))
     return figure
 
 
-def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    """Draw a curve for each method with ε, and a line for each without."""
-    looks = looks_of(part, titles)
-    for method, rows in ((str(name), rows) for name, rows in part.groupby("method", sort=False)):
-        rows = rows[rows["score"].notna()].sort_values("epsilon")
-        if rows.empty:
-            continue
-        if rows["epsilon"].map(math.isinf).all():
-            panel.axhline(float(rows["score"].iloc[0]), linewidth=0.9, **looks[method])
-        else:
-            panel.plot(rows["epsilon"], rows["score"], **looks[method])
+def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> None:
+    """Draw a curve for each method with ε, a line for each without, and name those without any."""
+    scored = part[part["score"].notna()].sort_values("epsilon")
+    for method, look in looks.items():
+        rows = scored[scored["method"] == method]
+        if not rows.empty and rows["epsilon"].map(math.isinf).all():
+            panel.axhline(float(rows["score"].iloc[0]), linewidth=0.9, **look)
+        elif not rows.empty:
+            panel.plot(rows["epsilon"], rows["score"], **look)
+    lacking = [titles[name] for name in looks if name not in set(scored["method"])]
+    panel.set_xlabel(f"{panel.get_xlabel()}\n{style.name_missing(lacking)}".strip())
     panel.set_xscale("log")
     epsilons = sorted({e for e in part["epsilon"] if math.isfinite(e)})
     panel.set_xticks(epsilons, [short_text(e) for e in epsilons])
     panel.minorticks_off()
 
 
-def looks_of(part: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return matplotlib's keywords for each method."""
-    methods = [name for name in titles if name in set(part["method"])]
-    finite = set(part.loc[part["epsilon"].map(math.isfinite), "method"])
-    colours = style.method_looks(method_of(name) for name in methods if name in finite)
-    dashes = style.baseline_dashes(name for name in methods if name not in finite)
-    looks: dict[str, dict[str, Any]] = {}
-    for name in methods:
-        if name in finite:
-            colour, marker = colours[method_of(name)]
-            looks[name] = {"color": colour, "marker": marker, "linewidth": 1.2, "markersize": 3}
-        else:
-            looks[name] = {"color": style.BASELINE_COLOUR, "linestyle": (0, dashes[name])}
-    return looks
+def looks_of(runs: pd.DataFrame) -> Looks:
+    """Return matplotlib's keywords for each method, also of a method that has no ε."""
+    finite = runs["epsilon"].map(math.isfinite)
+    facts = runs[finite].drop_duplicates("method").set_index("method")
+    ways = facts["status"].str.split(";").str[0]
+    styles = style.curve_styles(facts.index, dict(ways), dict(facts["delta"]))
+    dashes = style.baseline_dashes(runs.loc[~finite, "method"])
+    levels = {
+        name: {"color": style.BASELINE_COLOUR, "linestyle": (0, dash)}
+        for name, dash in dashes.items()
+    }
+    return {name: look.line() for name, look in styles.items()} | levels
 
 
-def _keys(part: pd.DataFrame, titles: Mapping[str, str]) -> list[Any]:
-    return [style.key_line(titles[name], **look) for name, look in looks_of(part, titles).items()]
+def _keys(looks: Looks, titles: Mapping[str, str]) -> list[Any]:
+    return [style.key_line(titles[name], **look) for name, look in looks.items()]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from privcurve.figures import style
@@ -22,7 +23,7 @@ class Audit(Output):
 
     word: ClassVar[str] = "audit"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -77,9 +78,9 @@ def auditable_learners() -> list[str]:
 
 HEIGHT = 2.9
 
-# The shape identifies the method, the filling its calibration (as in the learning curves). Once all
-# colours are used, learners get the next shapes.
-EXACT, SAMPLED = ("o", "s", "P", "h"), ("^", "D", "X", "<")
+# A learner has its colour of the learning curves; learners of one colour differ in shape. The shape
+# tells exact from sampled, too, and the filling the calibration.
+EXACT, SAMPLED = ("o", "s", "P", "h", "p", "d"), ("^", "D", "X", "<", ">", "*")
 NOTHING = "v"
 GREY = "0.35"
 RING: dict[str, Any] = {
@@ -105,7 +106,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
     The points of one claim are drawn side by side, and the diagonal is level across them. A point
     above the diagonal refutes its claim and has a ring. A sampled search that found nothing is
-    drawn at the bottom. Colours follow the order of the titles.
+    drawn at the bottom.
     """
     style.check_not_empty(frame)
     claims = sorted(set(frame["epsilon"]))
@@ -116,35 +117,49 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
     gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
     step = min([STEP, *(BAND * gap / most for gap in gaps)])
+    looks = looks_of(titles)
     with style.paper():
         figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
         panel = figure.add_subplot()
         frame = frame.assign(shown=frame["found_epsilon"].clip(floor, ceiling))
         bands = [
-            _draw_claim(panel, frame[frame["epsilon"] == claim], list(titles), step)
-            for claim in claims
+            _draw_claim(panel, frame[frame["epsilon"] == claim], looks, step) for claim in claims
         ]
         _finish(panel, claims, bands, floor, ceiling)
         keys = [
             tuple(style.key_line(name, **mark) for mark in marks)
-            for name, *marks in _list_marks(frame, titles)
+            for name, *marks in _list_marks(frame, titles, looks)
         ]
         style.legend_below(figure, keys)
     return figure
 
 
-def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: float) -> float:
+def looks_of(learners: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return the colour of each learner, and the place of its shapes among those of the colour."""
+    colours = {name: colour for name, (colour, _) in style.method_looks(learners).items()}
+    places: Counter[str] = Counter()
+    looks = {}
+    for name, colour in colours.items():
+        looks[name] = colour, places[colour] % len(EXACT)
+        places[colour] += 1
+    return looks
+
+
+def _draw_claim(
+    panel: Axes, rows: pd.DataFrame, looks: Mapping[str, tuple[str, int]], step: float
+) -> float:
     """Draw the points of one claim side by side; return half of their width, as a factor."""
-    order = {curve: part for curve, part in rows.groupby(CURVE, sort=False)}
-    curves = sorted(order, key=lambda curve: (learners.index(curve[0]), curve[1] != "published"))
+    places = {name: place for place, name in enumerate(looks)}
+    order = {tuple(map(str, key)): part for key, part in rows.groupby(CURVE, sort=False)}
+    curves = sorted(order, key=lambda curve: (places[curve[0]], curve[1] != "published"))
     for i, curve in enumerate(curves):
         shift = 10 ** (step * (i - (len(curves) - 1) / 2))
-        cycle, colour = divmod(learners.index(curve[0]), len(style.COLOURS))
+        colour, place = looks[curve[0]]
         for row in order[curve].to_dict("records"):
             shapes = SAMPLED if row["method"] in ("sampled", "canaries") else EXACT
-            shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
+            shape = NOTHING if row["verdict"] == "found nothing" else shapes[place]
             is_proved = curve[1] == PROVED and curve[0] in registry.LEARNERS
-            mark = _make_mark(shape, style.COLOURS[colour], is_proved)
+            mark = _make_mark(shape, colour, is_proved)
             x, y = row["epsilon"] * shift, row["shown"]
             panel.plot(x, y, **mark, zorder=3, clip_on=False)
             if row["verdict"] == "violated":
@@ -159,12 +174,13 @@ def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
     }
 
 
-def _list_marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+def _list_marks(
+    frame: pd.DataFrame, titles: Mapping[str, str], looks: Mapping[str, tuple[str, int]]
+) -> Iterator[tuple[Any, ...]]:
     """Yield the entries of the legend: a name and its marks."""
-    for i, title in enumerate(titles.values()):
-        cycle, colour = divmod(i, len(style.COLOURS))
-        yield title, _make_mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
-    n_shapes = math.ceil(len(titles) / len(style.COLOURS))
+    for learner, (colour, place) in looks.items():
+        yield titles[learner], _make_mark(EXACT[place], colour)
+    n_shapes = 1 + max(place for _, place in looks.values())
     for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
         yield name, *(_make_mark(shape, GREY) for shape in shapes[:n_shapes])
     yield PROVED, _make_mark("s", GREY)

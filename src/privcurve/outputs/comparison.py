@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.analysis import ranks
-from privcurve.analysis.keys import method_of
 from privcurve.analysis.measures import (
     ACCURACY,
     MEASURES,
@@ -27,7 +26,12 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import method_labels, method_titles, private_methods
+from privcurve.outputs.error_table import (
+    method_labels,
+    method_styles,
+    method_titles,
+    private_methods,
+)
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, text_frame
 
 PAIRED = (
@@ -68,7 +72,7 @@ class Comparison(Output):
     """Tables and figure: paired differences to a reference method, over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     options: ClassVar = {
         "method": Option("the method (a curve's name) to which the others are compared", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),
@@ -114,7 +118,7 @@ class Comparison(Output):
             raise IncompleteError(f"{context.study.name}: comparison: {who} broke the contract")
         parts = [compare_by_dataset(runs, method, others, measure) for measure in RANKED]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-        reference = titles[method]
+        reference, styles = titles[method], method_styles(request)
         table = kinds.add_kinds(each, methods, after="method")
         shares = any(methods[name].train_share < 1 for name in (method, *others))
         notes = (PAIRED.format(reference=reference), *coverage_notes(each, shares), *kinds.NOTES)
@@ -122,7 +126,7 @@ class Comparison(Output):
         detail = Table(table, caption, (*notes, OVER_REPEATS), format_table(table, titles))
         if len(request.files.tables) == 1:
             context.write(detail)
-            context.draw(draw(table, None, titles, reference), table)
+            context.draw(draw(table, None, titles, styles, reference), table)
             return
         context.write(detail, request.files.tables[1])
         frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="method")
@@ -131,7 +135,7 @@ class Comparison(Output):
             raise IncompleteError(f"{context.study.name}: {why}: there is nothing to compare")
         caption = f"Learners compared with {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), format_table(frame, titles)))
-        context.draw(draw(frame, each, titles, reference), frame)
+        context.draw(draw(frame, each, titles, styles, reference), frame)
 
 
 def compared_methods(request: OutputRequest) -> list[str]:
@@ -305,6 +309,8 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
 
 
 LINE = 0.2  # inches
+# Longest line below the panels, in letters.
+WIDTH = 110
 # Up to this many points the axis is linear, beyond it logarithmic.
 LINEAR = 1.0
 # Up to this limit, in points, every power of ten has room for a label.
@@ -312,22 +318,22 @@ MANY = 200
 
 
 def draw(
-    frame: pd.DataFrame, each: pd.DataFrame | None, titles: Mapping[str, str], reference: str
+    frame: pd.DataFrame,
+    each: pd.DataFrame | None,
+    titles: Mapping[str, str],
+    styles: Mapping[str, style.CurveStyle],
+    reference: str,
 ) -> Figure:
     """Draw differences in hundredths, with their intervals, and dots for single datasets.
 
     A method right of 0 is better than the reference. The axis is linear within a hundredth of 0 and
-    logarithmic beyond. There is a panel per measure and ε, with a row per method. Hollow marks are
-    methods whose hyperparameters were chosen without privacy.
+    logarithmic beyond. There is a panel per measure and ε, with a row per method in the style of
+    its learning curve. Below the panels are the names of methods that lack a measure.
     """
     style.check_not_empty(frame)
     names = [measure for measure in MEASURES if measure in set(frame["measure"])]
-    epsilons, not_covered = (
-        sorted(set(frame["epsilon"])),
-        set(frame["method"][frame["kind"] == NOT_COVERED]),
-    )
+    epsilons = sorted(set(frame["epsilon"]))
     methods = {m: list(dict.fromkeys(frame["method"][frame["measure"] == m])) for m in names}
-    looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["method"]))
     columns = style.panel_columns(len(epsilons))
     heights = [LINE * len(methods[m]) + 0.62 for m in names for _ in epsilons[::columns]]
     with style.paper():
@@ -342,16 +348,23 @@ def draw(
                 continue
             measure, epsilon = names[row], epsilons[i]
             for y, method in enumerate(methods[measure]):
-                colour, marker = looks[method_of(method)]
-                look = {"color": colour, "marker": marker}
-                look |= {"markerfacecolor": "white"} if method in not_covered else {}
                 if each is not None:
-                    _draw_dots(panel, _rows_of(each, measure, epsilon, method), y, colour)
-                _draw_interval(panel, _rows_of(frame, measure, epsilon, method), y, look)
+                    dots = _rows_of(each, measure, epsilon, method)
+                    _draw_dots(panel, dots, y, styles[method].colour)
+                rows = _rows_of(frame, measure, epsilon, method)
+                _draw_interval(panel, rows, y, styles[method].line())
             _finish(panel, [titles[method] for method in methods[measure]])
             panel.set_title(f"ε = {epsilon:g}, {MEASURES[measure].cost}")
         _label_sizes(panels[0])
-        figure.supxlabel(f"Ahead of {reference} by so many hundredths", fontsize=7.5)
+        every = list(dict.fromkeys(frame["method"] if each is None else each["method"]))
+        lacking = {m: [titles[one] for one in every if one not in methods[m]] for m in methods}
+        lines = [f"Ahead of {reference} by so many hundredths"]
+        lines += [
+            f"by {MEASURES[measure].cost} {style.name_missing(names, WIDTH)}"
+            for measure, names in lacking.items()
+            if names
+        ]
+        figure.supxlabel("\n".join(lines), fontsize=7.5)
     return figure
 
 
@@ -368,10 +381,10 @@ def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
     )  # fmt: skip
 
 
-def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, str]) -> None:
+def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, Any]) -> None:
     for low, middle, high in (100 * rows[["low", "difference", "high"]]).to_numpy().tolist():
-        panel.plot([low, high], [y, y], color=look["color"], linewidth=1.2)
-        panel.plot([middle], [y], linestyle="none", zorder=3, **look)  # type: ignore[arg-type]
+        panel.plot([low, high], [y, y], **{**look, "marker": "none"})
+        panel.plot([middle], [y], zorder=3, **{**look, "linestyle": "none"})
 
 
 def _finish(panel: Axes, names: list[str]) -> None:

@@ -18,10 +18,12 @@ from privcurve.analysis.measures import (
     share_held_out,
 )
 from privcurve.experiments import kinds
+from privcurve.figures import style
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, MEAN, SELECTION_NOTES, all_curves
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
+from privcurve.privacy.ledger import CLAIMED
 from privcurve.tables.table import MISSING, Table
 
 
@@ -126,6 +128,20 @@ def method_labels(request: OutputRequest) -> dict[str, str]:
     """Return the titles of methods, with the result of the contract for a user's own learners."""
     methods = request.study.methods
     return {name: methods[name].label(title) for name, title in method_titles(request).items()}
+
+
+def method_styles(request: OutputRequest) -> dict[str, style.CurveStyle]:
+    """Return the style of each method that has an ε, the same in all figures of a study."""
+    methods = {name: request.study.methods[name] for name in private_methods(request)}
+    return style.curve_styles(
+        methods,
+        {
+            name: CLAIMED if one.contract and one.is_claimed else one.calibration
+            for name, one in methods.items()
+        },
+        {name: one.delta for name, one in methods.items()},
+        [name for name, one in methods.items() if kinds.kind(one) == kinds.NOT_COVERED],
+    )
 
 
 COLUMNS = [

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.analysis.keys import short_text
+from privcurve.analysis.keys import method_of, short_text
 from privcurve.analysis.measures import IN_TABLES, LOSSES, RANKED
 from privcurve.experiments import kinds
 from privcurve.figures import pictures
 from privcurve.figures.page import Block, Folded, Heading, Links, Page, Picture, Points, Rows, Text
-from privcurve.figures.style import COLOURS
+from privcurve.figures.style import COLOURS, method_looks
 from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.outputs import price
@@ -86,7 +86,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that requests nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 12
+    version: ClassVar[int] = 13
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -325,9 +325,10 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the colours of the eligible methods that rank best over all ε.
+    """Return the colours of the eligible methods that rank best over all ε, no two the same.
 
-    A user's own learner has no colour: only its author claims its ε.
+    A method has its colour of the learning curves. A user's own learner has none: only its author
+    claims its ε.
     """
     ranks: dict[str, list[float]] = {}
     for place in places:
@@ -335,7 +336,11 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
             if method not in place.contracts:
                 ranks.setdefault(method, []).append(k)
     best = sorted(ranks, key=lambda method: sum(ranks[method]) / len(ranks[method]))
-    return {method: k % len(COLOURS) for k, method in enumerate(best[:MOST_CURVES])}
+    looks = method_looks(map(method_of, ranks))
+    colours = {method: COLOURS.index(looks[method_of(method)][0]) for method in best}
+    firsts = {colour: method for method, colour in reversed(colours.items())}
+    chosen = [method for method in best if firsts[colours[method]] == method]
+    return {method: colours[method] for method in chosen[:MOST_CURVES]}
 
 
 def _axis_ends(

@@ -46,7 +46,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 11
+    version: ClassVar[int] = 12
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -138,15 +138,21 @@ def figures(
 
     `accuracy` is the study's table, including the model on raw columns if the study has it. There
     is a panel for each dataset and measure, by default for all datasets and the study's metric. A
-    curve that equals another curve at every point is left out.
+    curve that equals another curve at every point is not drawn, but named in the legend.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
     is_claimed = accuracy["method"].isin(own) & accuracy["calibration"].eq("proved")
     accuracy = accuracy.assign(calibration=accuracy["calibration"].mask(is_claimed, CLAIMED))
     curve = accuracy.groupby(["dataset", "method"]).ngroup()
-    accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
+    is_drawn = curve.isin(curve[drop_twins(accuracy).index])
     labels_of = {one.name: one.label(one.title) for one in study.methods.values()}
+    twins = accuracy[~is_drawn & accuracy["dataset"].isin(names)].drop_duplicates("method")
+    notes = [
+        f"{_write_name(labels_of[name], calibration, delta, kind)}: {SAME}"
+        for name, calibration, delta, kind in twins[TOLD].to_numpy().tolist()
+    ]
+    accuracy = accuracy[is_drawn]
     titles = {RAW: REFERENCES[RAW]} | labels_of
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source_of(name) for name in names}
@@ -157,7 +163,7 @@ def figures(
         first = best_curves(accuracy, first, study.metric, broken)
     rest = [method for method in methods if method not in first]
     for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
-        yield draw(accuracy, titles, panel_titles, groups, measures, parts)
+        yield draw(accuracy, titles, panel_titles, groups, measures, parts, notes)
 
 
 def _list_curves(study: Study) -> list[str]:
@@ -198,10 +204,9 @@ MARK_NOTE = f"{MARK} records of this dataset trained PrivGAM's network"
 # Suffix of the figure with the remaining curves.
 REST = "_supplement"
 
+TOLD = ["method", "calibration", "delta", "kind"]
+SAME = "the same as with a smaller δ"
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
-
-# Maximum length of a line in a panel's title, in characters.
-TITLE = 30
 
 # Leading digits of ε, in order of their labels' priority.
 NICE_DIGITS = ("1", "5", "2", "3")
@@ -214,12 +219,13 @@ def draw(
     groups: Mapping[str, str] | None = None,
     measures: Sequence[str] = (ACCURACY,),
     parts: Sequence[Collection[str]] | None = None,
+    notes: Sequence[str] = (),
 ) -> Figure:
     """Draw scores against ε with a band of one standard deviation over repeats.
 
     Each of `parts` lists the curves of its panels, one panel per dataset and measure; by default
-    one part has all curves. A method without a measure is left out of its panels, and so is a panel
-    without curves.
+    one part has all curves. A method without a measure has no curve in its panels, which name it
+    below, and a panel without curves is named in the legend; so are the `notes`.
 
     A curve connects a method's finite ε. A method at ε = ∞ is a labelled horizontal line: grey if
     the method has no other ε, in the colour of its curve if it is the limit of a private learner. A
@@ -246,21 +252,24 @@ def draw(
         methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "method"])
     )
     with style.paper():
-        placed = [
-            (measure, name, [method for method in chosen if method in set(part["method"])], part)
+        every = [
+            (measure, name, [method for method in curves if method in chosen], part)
             for chosen in ([curves] if parts is None else parts)
             for measure in measures
             for name in datasets
-            if not (part := _select_rows(frame, name, measure)).empty
+            for part in [_select_rows(frame, name, measure)]
         ]
-        placed = [entry for entry in placed if entry[2]] or placed
+        placed = [entry for entry in every if {*entry[2]} & {*entry[3]["method"]}]
+        placed = placed or [entry for entry in every if not entry[3].empty]
         figure, panels = style.panels(
             len(placed), [(measure, (groups or {}).get(name, name)) for measure, name, *_ in placed]
         )
         levels = {}
-        for panel, (_, dataset, drawn, part) in zip(panels, placed, strict=True):
-            _draw_curves(panel, part, {m: look for m, look in styles.items() if m in drawn})
+        for panel, (_, dataset, chosen, part) in zip(panels, placed, strict=True):
+            _draw_curves(panel, part, {m: look for m, look in styles.items() if m in chosen})
             levels[panel] = _draw_levels(panel, part, looks, titles)
+            lacking = [titles[method] for method in chosen if method not in set(part["method"])]
+            panel.set_xlabel(f"{panel.get_xlabel()}\n{style.name_missing(lacking)}".rstrip())
             _finish(panel, part, datasets[dataset])
         _label_axes(panels, [(measure, part) for measure, *_, part in placed])
         names = {
@@ -268,7 +277,7 @@ def draw(
                 titles[method], calibrations[method], first["delta"][method], kind[method]
             )
             for method in curves
-            if any(method in drawn for *_, drawn, _ in placed)
+            if any(method in set(part["method"]) for *_, chosen, part in placed if method in chosen)
         }
         at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
         of_legend = {} if at_ends else names
@@ -277,6 +286,10 @@ def draw(
             handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
         if any(title.endswith(MARK) for title in datasets.values()):
             handles.append(style.key_line(MARK_NOTE, linestyle="none"))
+        shown = {entry[:2] for entry in placed}
+        gone = dict.fromkeys(entry[:2] for entry in every if entry[:2] not in shown)
+        notes = [*notes, *(f"{datasets[name]}: no {metric_name(one)}" for one, name in gone)]
+        handles += [style.key_line(note, linestyle="none") for note in notes]
         style.legend_below(figure, handles)
         lines = {line.get_label(): line for line in panels[0].get_lines()}
         ends = {lines[method]: name for method, name in names.items() if at_ends}
@@ -306,7 +319,10 @@ def _choose_level_looks(
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
-        method: {"color": styles[method].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
+        method: {
+            **{"color": styles[method].colour, "linestyle": (0, (2.2, 1, 0.8, 1))},
+            **{"marker": styles[method].marker, "markersize": 2.2},
+        }
         for method in limits.values()
     } | {
         method: {"color": style.BASELINE_COLOUR, "linestyle": (0, d)}
@@ -371,7 +387,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
 
 
 def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
-    panel.set_title(textwrap.fill(title, TITLE))
+    panel.set_title(textwrap.fill(title, style.TITLE))
     epsilons = sorted(set(part.loc[np.isfinite(part["epsilon"]), "epsilon"])) or [1.0]
     panel.set_xscale("log")
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
@@ -14,7 +14,13 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import ErrorTable, method_labels, method_titles, private_methods
+from privcurve.outputs.error_table import (
+    ErrorTable,
+    method_labels,
+    method_styles,
+    method_titles,
+    private_methods,
+)
 from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
@@ -46,7 +52,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     options: ClassVar = {
         "datasets": Option(
             "a list of datasets to average over; by default all of the study", list, None
@@ -84,7 +90,8 @@ class MeanRanks(Output):
             none = f"no two methods have {' or '.join(measures)} on the same two datasets"
             raise IncompleteError(f"{context.request.study.name}: {none}: nothing can be ranked")
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(draw(frame, method_labels(context.request)), frame)
+        styles = method_styles(context.request)
+        context.draw(draw(frame, method_labels(context.request), styles), frame)
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
@@ -110,47 +117,67 @@ def ranked_datasets(request: OutputRequest) -> list[str]:
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
 
+# Longest line of a title, in letters.
+WIDTH = 90
 # Heights in units of a line of text.
 LINE = 0.165  # inches
+# Width of a letter of a name, in inches.
+LETTER = 0.055
 ABOVE, BAR = 2.6, 0.45
 # Smaller p-values are written as "below" this value.
 LEAST_P = 0.001
 
 
-def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def draw(
+    frame: pd.DataFrame, titles: Mapping[str, str], styles: Mapping[str, style.CurveStyle]
+) -> Figure:
     """Draw the mean ranks of methods, with a panel for each measure and ε.
 
     Methods with hyperparameters chosen without privacy have panels of their own. Rank 1, the best,
-    is on the left. Thick bars connect methods that do not differ pairwise by Wilcoxon's test with
-    Holm's correction; the length of the thin line on top is Nemenyi's critical difference.
+    is on the left. Each method has the look of its learning curve. Thick bars connect methods that
+    do not differ pairwise by Wilcoxon's test with Holm's correction; the length of the thin line on
+    top is Nemenyi's critical difference.
     """
     style.check_not_empty(frame)
     order = frame["measure"].map(list(MEASURES).index)
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == NOT_COVERED)
     joined = [ranks.groups_of_equals(part) for part in parts]
+    above = [_title(part, titles, styles) for part in parts]
     counts = [len(set(part["method"]) | set(part["other"])) for part in parts]
     heights = [
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
         for bars, count in zip(joined, counts, strict=True)
     ]
-    drawn = set(frame["method"]) | set(frame["other"])
-    looks = _assign_looks([method for method in titles if method in drawn])
     with style.paper():
-        figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
+        n_lines = sum(0.8 * (1 + title.count("\n")) for title in above)
+        figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + n_lines))
         panels = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for panel, part, bars, height in zip(panels, parts, joined, heights, strict=True):
-            _draw(panel, part, bars, height, titles, looks)
+        for panel, title, part, bars, height in zip(
+            panels, above, parts, joined, heights, strict=True
+        ):
+            _draw(panel, part, bars, height, titles, styles)
+            panel.set_title(title, loc="left")
     return figure
 
 
-def _assign_looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a colour for each method of the figure; once colours repeat, lines are dashed."""
-    n = len(style.COLOURS)
-    return {
-        method: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}
-        for i, method in enumerate(methods)
-    }
+def _title(
+    part: pd.DataFrame, titles: Mapping[str, str], styles: Mapping[str, style.CurveStyle]
+) -> str:
+    """Return a panel's title: its measure and ε, the test of all ranks, and who has no rank."""
+    first = part.iloc[0]
+    p_value = float(first["friedman_p"])
+    p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
+    tested = f"{first['ranked']}; {first['n_datasets']:d} datasets; Friedman's p {p_text}"
+    at = f"ε = {first['epsilon']:g}, by {MEASURES[first['measure']].cost}"
+    ranked = {*part["method"], *part["other"]}
+    lacking = [
+        titles[name]
+        for name, look in styles.items()
+        if look.thin == (first["ranked"] == NOT_COVERED) and name not in ranked
+    ]
+    lines = [f"{at}  ({tested})", style.name_missing(lacking, WIDTH)]
+    return "\n".join(filter(None, lines))
 
 
 def _draw(
@@ -159,24 +186,24 @@ def _draw(
     bars: list[list[str]],
     height: float,
     titles: Mapping[str, str],
-    looks: Mapping[str, Mapping[str, Any]],
+    styles: Mapping[str, style.CurveStyle],
 ) -> None:
-    means, first = ranks.mean_ranks(part), part.iloc[0]
+    means = ranks.mean_ranks(part)
     k = len(means)
-    room = 0.62 * (k - 1) + 0.4
+    letters = LETTER * max(len(f"{titles[method]} {mean:.2f}") for method, mean in means.items())
+    beside = letters / max(style.TEXT_WIDTH - 2 * letters, LETTER)
+    room = max(0.62, beside) * (k - 1) + 0.4
+    # Numbers of ranks have three letters of room.
+    step = math.ceil(3 * LETTER * (k - 1 + 2 * room) / style.TEXT_WIDTH)
     panel.set_xlim(1 - room, k + room)
     panel.set_ylim(height, 0)
     panel.axis("off")
-    p_value = float(first["friedman_p"])
-    p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
-    tested = f"{first['ranked']}; {first['n_datasets']:d} datasets; Friedman's p {p_text}"
-    at = f"ε = {first['epsilon']:g}, by {MEASURES[first['measure']].cost}"
-    panel.set_title(f"{at}  ({tested})", loc="left")
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
     for rank in range(1, k + 1):
         panel.plot([rank, rank], [ABOVE - 0.25, ABOVE], color="0.2", linewidth=0.8)
-        panel.text(rank, ABOVE - 0.35, f"{rank}", ha="center", va="bottom", fontsize=7)
-    critical = float(first["critical_difference"])
+        if (rank - 1) % step == 0:
+            panel.text(rank, ABOVE - 0.35, f"{rank}", ha="center", va="bottom", fontsize=7)
+    critical = float(part["critical_difference"].iloc[0])
     length = min(critical, k - 1.0)
     panel.plot([1, 1 + length], [0.9, 0.9], color="0.45", linewidth=0.8, marker="|", markersize=4)
     text = f"Nemenyi's critical difference, {critical:.2f}"
@@ -192,7 +219,8 @@ def _draw(
         # The outermost labels are the highest, so that no lines cross.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
-        panel.plot([mean, mean, x], [ABOVE, y, y], linewidth=0.9, **looks[method])
+        look = styles[method].line() | {"linewidth": 0.9}
+        panel.plot([mean, mean, x], [ABOVE, y, y], markevery=[0], zorder=3, **look)
         text = f"{titles[method]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[method]}"
         x += -0.06 if on_left else 0.06
         panel.text(x, y, text, ha="right" if on_left else "left", va="center")

@@ -7,7 +7,6 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from privcurve.analysis import sweep
@@ -40,7 +39,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
@@ -278,7 +277,8 @@ LETTER = 0.026
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
-LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
+# The ends of a horizontal line have the marker of its method.
+LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
 # Horizontal lines at the same height share one line, in alternating dashes of this length.
 TURN = 4.0
 
@@ -306,16 +306,21 @@ def draw(
     curve_names = set(frame.loc[frame[y].notna(), "line"])
     flat = set(heights.index.get_level_values("line"))
     lines = [line for line in dict.fromkeys(both["line"]) if line in curve_names | flat]
-    looks = _looks(both)
+    looks = looks_of(both)
     frame, places, texts = _place_ticks(frame, x, scale)
     with style.paper():
         figure, panels = style.panels(len(titles), list(groups.values()))
         for panel, title in zip(panels, titles, strict=True):
-            _draw(panel, frame[frame["panel"] == title], x, y, looks)
+            part = drop_incomplete_points(frame[frame["panel"] == title], y, ["line", x])
+            _draw(panel, part, x, y, looks)
             if title in heights:
                 _draw_levels(panel, heights[title], looks)
             panel.set_title(textwrap.fill(title, LONGEST_TITLE))
-            panel.set_xlabel(label)
+            level = heights[title].index if title in heights else ()
+            mine = {*part.loc[part[y].notna(), "line"], *level}
+            every = dict.fromkeys(both.loc[both["panel"] == title, "line"])
+            missing = [line for line in every if line not in mine]
+            panel.set_xlabel(f"{label}\n{style.name_missing(missing)}".rstrip())
             panel.set_ylabel("")
             _ticks(panel, places, texts, scale)
         for panel in panels[:: style.panel_columns(len(panels))]:
@@ -350,9 +355,8 @@ def _place_ticks(
 def _draw(
     panel: Axes, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
 ) -> None:
-    # seaborn skips missing values, but a point with a failed training must not have a mean.
     sns.lineplot(
-        drop_incomplete_points(frame, y, ["line", x]),
+        frame,
         x=x,
         y=y,
         hue="line",
@@ -378,36 +382,32 @@ def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.D
 def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.CurveStyle]) -> None:
     for height, part in heights.groupby(heights.round(3)):
         for place, line in enumerate(part.index):
-            look = {**LEVEL, "color": looks[line].colour}
+            look = {**LEVEL, "color": looks[line].colour, "marker": looks[line].marker}
             if len(part) > 1:
                 look["linestyle"] = (TURN * place, (TURN, TURN * (len(part) - 1)))
             panel.axhline(height if len(part) > 1 else part.iloc[0], **look)
 
 
-def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
+def looks_of(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     """Return the style of each line: its method's, or its own if the method has several lines."""
-    lines = frame.drop_duplicates("line").set_index("line")
-    methods = style.method_looks(map(str, lines["entry"]))
-    own = style.method_looks(map(str, lines.index))
-    used_colours = {colour for colour, _ in methods.values()}
-    looks: dict[str, style.CurveStyle] = {}
-    for line, method, calibration in lines[["entry", "calibration"]].itertuples(name=None):
-        filled = calibration != "published"
-        look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
-        if look in looks.values():
-            free = [colour for colour in style.COLOURS if colour not in used_colours]
-            colour = free[0] if free else own[line][0]
-            used_colours.add(colour)
-            look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
-        looks[line] = look
-        if method == MAJORITY:
-            looks[line] = replace(look, colour=style.BASELINE_COLOUR)
-    return looks
+    lines = frame.drop_duplicates("line").set_index("line")[["entry", "calibration"]]
+    dashed = {line: way == "published" for line, way in lines["calibration"].items()}
+    entries = dict(lines["entry"])
+    looks = style.curve_looks({line: (entries[line], dashed[line]) for line in entries})
+    return {
+        line: style.CurveStyle(
+            style.BASELINE_COLOUR if entries[line] == MAJORITY else colour,
+            marker,
+            (0, DASHES) if dashed[line] else "-",
+            not dashed[line],
+        )
+        for line, (colour, marker) in looks.items()
+    }
 
 
 def _handle(line: str, look: style.CurveStyle, level: bool) -> Any:
     if level:
-        return style.key_line(line, color=look.colour, **LEVEL)
+        return style.key_line(line, color=look.colour, marker=look.marker, **LEVEL)
     own = {"markerfacecolor": look.colour, "markeredgewidth": 0, "markersize": 4}
     return style.key_line(line, **look.line() | own)
 

@@ -101,7 +101,7 @@ class Moves(NamedTuple):
             self.square,
         )
 
-    def plus(self, other: Moves) -> Self:
+    def plus(self, other: Self) -> Self:
         """Return the bounds of a sum."""
         for one, still in ((self, other), (other, self)):
             if still.is_zero:

@@ -1,6 +1,6 @@
-"""On the PYTHONPATH of jobs: training pauses after some runs, while a file is there.
+"""On the PYTHONPATH of jobs: training pauses after some runs, as long as a file exists.
 
-So a test finds a job in its middle, and decides when it goes on. No guess about time.
+So a test finds a job half-way, and decides when it continues, without guessing times.
 """
 
 import os

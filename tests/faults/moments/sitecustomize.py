@@ -1,9 +1,9 @@
-"""On the PYTHONPATH of a run: one of its jobs stands still at a moment that a test has chosen.
+"""On the PYTHONPATH of a run: one of its jobs stops at a moment that a test has chosen.
 
-So the test finds it there, alive, whatever else the machine is doing. `cells` counts the runs
-that the job has stored before, and `part` is how much of the next line has been written;
-`files` counts the files that it has moved into place before, of which the next one is written
-under its temporary name.
+So the test finds the job alive at this moment, however busy the machine is. `cells` is the number
+of runs that the job has stored before, and `part` the share of the next line that is written;
+`files` is the number of files that the job has moved into place before the next one, which it has
+written under a temporary name.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""On the PYTHONPATH of a run: its boosting is of another version than the registry's."""
+"""On the PYTHONPATH of a run: its boosting has another version than the registry."""
 
 import os
 from dataclasses import replace

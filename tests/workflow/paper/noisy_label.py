@@ -1,4 +1,4 @@
-"""A learner of a paper that does not exist: the exponential mechanism chooses one label."""
+"""A learner of an imaginary paper: the exponential mechanism chooses one label."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ ENTRY = LearnerEntry(
 
 
 def claims():
-    """What the audit tries: every pair of tiny neighbours, exactly."""
+    """Return the audit's claims: every pair of tiny neighbours, exactly."""
     from privcurve.audit.attacks.pairs import two_columns
     from privcurve.audit.claim import Claim
 
@@ -41,14 +41,15 @@ def label_distribution(learner, side):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyLabelClassifier(PrivateClassifier):
-    """Returns all records one label: the majority's, with odds of exp(ε · caution · gap/2)."""
+    """Predict one label for all records: the majority's, with odds of exp(ε · caution · gap/2)."""
 
     _learner = "noisy_label"
 
     caution: float = 1.0
 
     def _calls(self, n):
-        # Each label scores its records: one more, the other one less. Less cautious: more noise.
+        # A label's score is its number of records; a record changes one score. Less caution, more
+        # noise.
         score_range = 2.0 / self.caution
         return [Announced("the label", score_range=score_range, source="this file", by=EXPONENTIAL)]
 

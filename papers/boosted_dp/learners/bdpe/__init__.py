@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH, OF_PROVED, OF_PUBLISHED, part, positive
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
 from privcurve.privacy.budget import PROVED, PUBLISHED
 
 _CHOSEN = {"splits": ("chosen",)}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters:
+    """Hyperparameters of BDPEα."""
+
+    n_trees: int = parameter(5, low=1, size=True)
+    depth: int = parameter(3, low=1, high=10, size=True)
+    alpha: float = parameter(0.0, low=0, high=1, used_with=_CHOSEN)
+    alpha_decay: float = part(
+        1.0, used_with={**_CHOSEN, "calibrate_alpha": ("no",)}, only=OF_PROVED
+    )
+    calibrate_alpha: str = parameter(
+        "no",
+        choices=("no", "exact", "released"),
+        used_with=_CHOSEN,
+        only={"exact": PUBLISHED, "released": PROVED},
+    )
+    boost_alpha: float = part(1.0)
+    tree_share: float | None = parameter(
+        None, float, low=0, high=1, open_high=True, used_with=_CHOSEN
+    )
+    clamp: float = positive(10.0, used_with={"votes": (None, "link")})
+    splits: str = parameter("chosen", choices=("chosen", "random"), only=OF_PROVED)
+    votes: str | None = parameter(
+        None, choices=("link", "shrunk", "sign"), only={"shrunk": PROVED, "sign": PROVED}
+    )
+    step: float = positive(1.0, used_with={"votes": (None, "shrunk", "sign")})
+    leverage: str | None = parameter(None, choices=("exact", "constant"), only=OF_PUBLISHED)
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -29,29 +59,7 @@ ENTRY = LearnerEntry(
     title="BDPEα",
     calibrations=BOTH,
     approximate=True,
-    parameters={
-        "n_trees": Parameter(5, int, low=1, size=True),
-        "depth": Parameter(3, int, low=1, high=10, size=True),
-        "alpha": Parameter(0.0, float, low=0, high=1, used_with=_CHOSEN),
-        "alpha_decay": part(1.0, used_with={**_CHOSEN, "calibrate_alpha": ("no",)}, only=OF_PROVED),
-        "calibrate_alpha": Parameter(
-            "no",
-            choices=("no", "exact", "released"),
-            used_with=_CHOSEN,
-            only={"exact": PUBLISHED, "released": PROVED},
-        ),
-        "boost_alpha": part(1.0),
-        "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
-        "clamp": positive(10.0, used_with={"votes": (None, "link")}),
-        "splits": Parameter("chosen", choices=("chosen", "random"), only=OF_PROVED),
-        "votes": Parameter(
-            None,
-            choices=("link", "shrunk", "sign"),
-            only={"shrunk": PROVED, "sign": PROVED},
-        ),
-        "step": positive(1.0, used_with={"votes": (None, "shrunk", "sign")}),
-        "leverage": Parameter(None, choices=("exact", "constant"), only=OF_PUBLISHED),
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     peak=(71, 2.6),
     proof=Proof("papers/boosted_dp/proofs.md, 'Weights'"),

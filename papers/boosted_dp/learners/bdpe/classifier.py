@@ -52,6 +52,7 @@ from .._m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
+from . import Parameters
 from .noise import (
     CONSTANT,
     EXACT,
@@ -139,7 +140,7 @@ def weigh_rows(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
+class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; papers/boosted_dp/README.md).
 
     Each round grows a complete tree on records of weight :math:`\psi^{-1}(-y H(x))`. A
@@ -162,17 +163,17 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     depth : int
         d, levels of questions.
     alpha : float
-        α of the splits, in [0, 1]: 0 is the 0/1 criterion, 1 Matsushita's criterion.
+        α of the splits: 0 is the 0/1 criterion, 1 Matsushita's criterion.
     alpha_decay : float
-        Factor of α from level to level, in (0, 1]; only with ``proved``.
+        Factor of α from level to level; only with ``proved``.
     calibrate_alpha : str
         Objective calibration: ``no``; ``exact``, α times the present relative error of the tree
         (only with ``published``, whose O.C. has alpha = boost_alpha = 1); ``released``, α times
         this error with noise (only with ``proved``).
     boost_alpha : float
-        α of links and weights, in (0, 1].
+        α of links and weights.
     tree_share : float or None
-        Share of a tree's budget for its splits, in [0, 1); None: a half, or equal ranges of all
+        Share of a tree's budget for its splits; None: a half, or equal ranges of all
         steps where labels are drawn (``votes="sign"`` with δ > 0).
     clamp : float
         M, the largest vote of a link.
@@ -212,19 +213,6 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     _learner = "bdpe"
     _released: ClassVar[Mapping[str, Any]] = {**TreeSumClassifier._released, "leverages_": Floats}
     _most_records: ClassVar[float] = MOST_RECORDS
-
-    n_trees: int = 5
-    depth: int = 3
-    alpha: float = 0.0
-    alpha_decay: float = 1.0
-    calibrate_alpha: str = GIVEN
-    boost_alpha: float = 1.0
-    tree_share: float | None = None
-    clamp: float = 10.0
-    splits: str = CHOSEN
-    votes: str | None = None
-    step: float = 1.0
-    leverage: str | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         if self.calibration == PROVED:

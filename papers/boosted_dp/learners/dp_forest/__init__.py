@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH, OF_PROVED
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters:
+    """Hyperparameters of the DP forest."""
+
+    n_trees: int = parameter(7, low=1, size=True)
+    depth: int = parameter(4, low=1, high=10, size=True)
+    leaves: str = parameter("laplace", choices=("laplace", "exponential"))
+    votes: str = parameter(
+        "sign", choices=("sign", "shrunk"), used_with={"leaves": ("laplace",)}, only=OF_PROVED
+    )
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -22,17 +35,7 @@ ENTRY = LearnerEntry(
     version=4,
     title="DP forest of random trees",
     calibrations=BOTH,
-    parameters={
-        "n_trees": Parameter(7, int, low=1, size=True),
-        "depth": Parameter(4, int, low=1, high=10, size=True),
-        "leaves": Parameter("laplace", choices=("laplace", "exponential")),
-        "votes": Parameter(
-            "sign",
-            choices=("sign", "shrunk"),
-            used_with={"leaves": ("laplace",)},
-            only=OF_PROVED,
-        ),
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     peak=(59, 2.5),
     proof=Proof("papers/boosted_dp/proofs.md, 'Forests'"),

@@ -21,6 +21,7 @@ from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
 
 from .._kernel import WeightedRows, draw_tree
 from .._leaves import leaves_in, shrunk_votes
+from . import Parameters
 
 LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
@@ -44,7 +45,7 @@ def label_weights(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
+class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Random trees whose leaves vote with noise (Nock and Henecka 2022, §17.2).
 
     The questions of a tree are drawn uniformly, without the data. Noise is added to the margin
@@ -86,11 +87,6 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     """
 
     _learner = "dp_forest"
-
-    n_trees: int = 7
-    depth: int = 4
-    leaves: str = LAPLACE_LEAVES
-    votes: str = SIGN
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES

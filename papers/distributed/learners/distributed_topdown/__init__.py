@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
-from privcurve.learners.entries.parameters import BOTH, HOLDERS, OF_PUBLISHED, TRUSTS, share
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entries.parameters import (
+    BOTH,
+    CRITERIA,
+    OF_PUBLISHED,
+    TRUSTS,
+    HolderParameters,
+    share,
+)
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
 from privcurve.privacy.budget import PUBLISHED
 
 _SHARED = ("noisy_counts", "local_rnm")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters(HolderParameters):
+    """Hyperparameters of distributed DP-TopDown."""
+
+    protocol: str = parameter("noisy_counts", choices=("single", *_SHARED))
+    trust: str | None = parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED})
+    criterion: str = parameter("gini", choices=CRITERIA)
+    # The budget of published noise alone is `uniform`.
+    budget: str | None = parameter(
+        None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
+    )
+    leaf_share: float | None = share(None, only=OF_PUBLISHED)
+    n_splits: int | None = parameter(None, int, low=1, high=10_000, only=OF_PUBLISHED)
+    depth: int | None = parameter(None, int, low=1, high=80)
+    vote_share: float = share(0.4, used_with={"protocol": ("local_rnm",)})
+    smallest_weight: float = parameter(0.1, low=0, only=OF_PUBLISHED)
+    smallest_gain: float = parameter(0.01, low=0, only=OF_PUBLISHED)
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -32,23 +58,7 @@ ENTRY = LearnerEntry(
     title="Distributed DP-TopDown",
     calibrations=BOTH,
     approximate=True,
-    parameters={
-        "protocol": Parameter("noisy_counts", choices=("single", *_SHARED)),
-        "trust": Parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED}),
-        **HOLDERS,
-        "n_colluding": replace(HOLDERS["n_colluding"], tried=(0, 1)),  # fewer than n_holders
-        "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
-        # The budget of published noise alone is `uniform`.
-        "budget": Parameter(
-            None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
-        ),
-        "leaf_share": share(None, only=OF_PUBLISHED),
-        "n_splits": Parameter(None, int, low=1, high=10_000, only=OF_PUBLISHED),
-        "depth": Parameter(None, int, low=1, high=80),
-        "vote_share": share(0.4, used_with={"protocol": ("local_rnm",)}),
-        "smallest_weight": Parameter(0.1, float, low=0, only=OF_PUBLISHED),
-        "smallest_gain": Parameter(0.01, float, low=0, only=OF_PUBLISHED),
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     needs=("ordered",),
     multiclass=True,

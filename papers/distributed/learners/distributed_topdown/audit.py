@@ -26,8 +26,8 @@ def contract() -> list[Case]:
     return [
         Case(NAME, {"depth": 2, "trust": "central"}),
         Case(NAME, {**TREE, "trust": "local", "delta": DELTA}),
-        Case(NAME, {**TREE, "trust": "secure_sum", "n_colluding": 1}),
         Case(NAME, {**TREE, **HALVES}),
+        Case(NAME, {**TREE, "trust": "secure_sum", "n_colluding": 1}),
         Case(NAME, {**TREE, "protocol": "local_rnm"}),
         Case(NAME, {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
         Case(NAME, {"depth": 2, "protocol": "single"}),

@@ -19,13 +19,13 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
+from . import Parameters
 from .best_first import BestFirstPlan, grow_best_first
 from .by_levels import LevelsPlan, grow_by_levels
 from .noise import (
     DECAY,
     LEVELS,
     LOCAL_RNM,
-    NOISY_COUNTS,
     SINGLE,
     level_holders,
     published_holders,
@@ -50,7 +50,7 @@ class ClassTree(TreeModel):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DistributedTopDownClassifier(PartyClassifier):
+class DistributedTopDownClassifier(PartyClassifier, Parameters):
     r"""A decision tree that several parties grow with a server, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node with the largest
@@ -141,17 +141,6 @@ class DistributedTopDownClassifier(PartyClassifier):
 
     _learner = "distributed_topdown"
     _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
-
-    protocol: str = NOISY_COUNTS
-    trust: str | None = None
-    criterion: str = "gini"
-    budget: str | None = None
-    leaf_share: float | None = None
-    n_splits: int | None = None
-    depth: int | None = None
-    vote_share: float = 0.4
-    smallest_weight: float = SMALLEST_WEIGHT
-    smallest_gain: float = SMALLEST_GAIN
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH
-from privcurve.learners.entry import LearnerEntry, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
-from ..brc import HALF_SPACES
+from ..brc import HalfSpaceParameters
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -23,7 +23,7 @@ ENTRY = LearnerEntry(
     version=3,
     title="Boosting for People",
     calibrations=BOTH,
-    parameters=HALF_SPACES,
+    parameters=parameters_of(HalfSpaceParameters),
     seconds=_estimate_seconds,
     neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     peak=(0, 24.7),

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH, part, share
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
-HALF_SPACES = {
-    "n_rounds": Parameter(25, int, low=1, size=True),
-    "largest": Parameter(math.sqrt(2), float, low=1),
-    "smallest": part(math.sqrt(0.5)),
-}
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HalfSpaceParameters:
+    """Hyperparameters of votes of half-spaces."""
+
+    n_rounds: int = parameter(25, low=1, size=True)
+    largest: float = parameter(math.sqrt(2), low=1)
+    smallest: float = part(math.sqrt(0.5))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters(HalfSpaceParameters):
+    """Hyperparameters of BRC."""
+
+    intercept: str = parameter("uniform", choices=("uniform", "zero", "threshold", "em"))
+    intercept_share: float = share(0.5, used_with={"intercept": ("em",)})
+    estimate: str = parameter("error", choices=("error", "edge"))
+    # AdaBoost's weights have no noise: a private fit refuses them.
+    weights: str = parameter("clipped", choices=("clipped", "adaboost"), tried=("clipped",))
+    algorithm: str = parameter("auto", choices=("auto", "private"))
+    n_kept: int | None = parameter(None, int, low=1, tried=(1, 3))  # at most n_rounds
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -29,16 +46,7 @@ ENTRY = LearnerEntry(
     title="BRC",
     calibrations=BOTH,
     approximate=True,
-    parameters={
-        **HALF_SPACES,
-        "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
-        "intercept_share": share(0.5, used_with={"intercept": ("em",)}),
-        "estimate": Parameter("error", choices=("error", "edge")),
-        # AdaBoost's weights have no noise: a private fit refuses them.
-        "weights": Parameter("clipped", choices=("clipped", "adaboost"), tried=("clipped",)),
-        "algorithm": Parameter("auto", choices=("auto", "private")),
-        "n_kept": Parameter(None, int, low=1, tried=(1, 3)),  # at most n_rounds
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     peak=(80, 8.2),

@@ -26,6 +26,7 @@ from .._half_spaces import (
 )
 from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
+from . import Parameters
 
 # The smallest error in Algorithm 1, so that its logarithm is finite.
 SMALLEST_ERROR = 1e-9
@@ -40,7 +41,7 @@ def positive_side(sums: Floats, t: int, intercept: float) -> Bools:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
+class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
     r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
 
     Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
@@ -94,13 +95,6 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     """
 
     _learner = "brc"
-
-    intercept: str = "uniform"
-    intercept_share: float = 0.5
-    estimate: str = "error"
-    weights: str = "clipped"
-    algorithm: str = "auto"
-    n_kept: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

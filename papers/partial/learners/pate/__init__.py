@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 _KEPT = "its teachers are exact and stay with the data owner; answers come after the fit"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters:
+    """Hyperparameters of PATE."""
+
+    n_teachers: int = parameter(50, low=1, size=True)
+    # At least one for each record.
+    n_answers: int | None = parameter(None, int, low=1, tried=(10, 30))
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -24,11 +34,7 @@ ENTRY = LearnerEntry(
     version=3,
     title="PATE",
     calibrations=BOTH,
-    parameters={
-        "n_teachers": Parameter(50, int, low=1, size=True),
-        # At least one for each record.
-        "n_answers": Parameter(None, int, low=1, tried=(10, 30)),
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     neighbours=(PRIVATE_COLUMNS,),
     proof=Proof(

@@ -29,6 +29,8 @@ from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sensitivity.counts import answers_l1, margins_l1
 
+from . import Parameters
+
 SOURCE = "papers/partial/proofs.md, 'PATE'"
 NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
 ASKED_AGAIN = (
@@ -137,7 +139,7 @@ class _Answers:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PATEClassifier(ChanceClassifier, PrivateClassifier):
+class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     """A student of public columns and of one noisy answer about the private ones.
 
     Teachers are logistic regressions of the label on private columns, each trained on its own part
@@ -192,8 +194,6 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     # The pipeline scores no training record, which would need another answer about it.
     scores_cost_answers = True
 
-    n_teachers: int = 50
-    n_answers: int | None = None
     public_columns: Sequence[int] | None = None
 
     def check_answers(self, n_records: int, codes: Codes) -> None:

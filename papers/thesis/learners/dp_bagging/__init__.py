@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from privcurve.learners.entries.parameters import C
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entries.parameters import PenaltyParameters
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
 from privcurve.privacy.budget import PROVED
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters(PenaltyParameters):
+    """Hyperparameters of DP bagging."""
+
+    n_teachers: int = parameter(300, low=1, size=True)
+    n_partitions: int = parameter(10, low=1, size=True)
+    n_queries: int = parameter(300, low=1, size=True)
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -24,12 +34,7 @@ ENTRY = LearnerEntry(
     title="DP bagging",
     calibrations=(PROVED,),
     approximate=True,
-    parameters={
-        "n_teachers": Parameter(300, int, low=1, size=True),
-        "n_partitions": Parameter(10, int, low=1, size=True),
-        "n_queries": Parameter(300, int, low=1, size=True),
-        "C": C,
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     peak=(41, 4.0),
     proof=Proof("papers/thesis/proofs.md, 'DP bagging'"),

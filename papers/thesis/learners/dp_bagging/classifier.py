@@ -17,6 +17,7 @@ from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel, mechanism
 from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 
+from . import Parameters
 from .kernel import add_votes
 
 # A teacher with fewer records learns nothing, so small data get fewer teachers. Their number is
@@ -49,7 +50,7 @@ def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
+class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
@@ -99,11 +100,6 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     """
 
     _learner = "dp_bagging"
-
-    n_teachers: int = 300
-    n_partitions: int = 10
-    n_queries: int = 300
-    C: float = 1.0
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
         return (Announced(ANSWER, times=int(self.n_queries), margins=VOTES_MARGIN, source=SOURCE),)

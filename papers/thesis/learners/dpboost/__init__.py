@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners.entries.parameters import BOTH, part
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entry import LearnerEntry, Proof, parameter, parameters_of
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters:
+    """Hyperparameters of DPBoost."""
+
+    n_trees: int = parameter(50, low=1, size=True)
+    trees_per_ensemble: int = parameter(50, low=1)
+    max_depth: int = parameter(6, low=1, high=12, size=True)
+    # At 1 all trees but the first are 0.
+    learning_rate: float = part(0.1, tried=(1e-3, 1 - 1e-3))
+    regularisation: float = parameter(0.1, low=0)
+    chunks: str = parameter("geometric", choices=("geometric", "equal"))
+    splits: str = parameter("threshold", choices=("threshold", "equality"))
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -28,16 +43,7 @@ ENTRY = LearnerEntry(
     title="DPBoost",
     calibrations=BOTH,
     approximate=True,
-    parameters={
-        "n_trees": Parameter(50, int, low=1, size=True),
-        "trees_per_ensemble": Parameter(50, int, low=1),
-        "max_depth": Parameter(6, int, low=1, high=12, size=True),
-        # At 1 all trees but the first are 0.
-        "learning_rate": part(0.1, tried=(1e-3, 1 - 1e-3)),
-        "regularisation": Parameter(0.1, float, low=0),
-        "chunks": Parameter("geometric", choices=("geometric", "equal")),
-        "splits": Parameter("threshold", choices=("threshold", "equality")),
-    },
+    parameters=parameters_of(Parameters),
     seconds=_estimate_seconds,
     peak=(60, 2.4),
     proof=Proof(

@@ -19,9 +19,9 @@ from privcurve.privacy.curator import Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import mechanism
 
+from . import Parameters
 from .kernel import grow_tree
 from .noise import (
-    GEOMETRIC,
     GRADIENT_BOUND,
     chunk_ends,
     dpboost,
@@ -75,7 +75,7 @@ def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
+class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees are grouped in ensembles. Each ensemble divides the records at random among its trees, and
@@ -134,14 +134,6 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     _learner = "dpboost"
     _most_records: ClassVar[float] = MOST_RECORDS
-
-    n_trees: int = 50
-    trees_per_ensemble: int = 50
-    max_depth: int = 6
-    learning_rate: float = 0.1
-    regularisation: float = 0.1
-    chunks: str = GEOMETRIC
-    splits: str = THRESHOLD
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         return dpboost(

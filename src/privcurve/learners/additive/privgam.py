@@ -22,6 +22,7 @@ from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.people import NoisyCounts, people_by_code
 from privcurve.learners.additive.residuals import SCORE_BITS, BinSums, bin_maps, round_scores
 from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
+from privcurve.learners.entries.parameters import EstimateParameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.parts import PartedRecords
@@ -38,7 +39,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
+class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters):
     r"""An additive model: a score for each bin of each column, and an intercept.
 
     A fit makes 3, 6 or 12 releases: public facts say how many. Each has sums by class and bin of
@@ -101,7 +102,6 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     _oldest_read: ClassVar[int] = 8
 
     neighbours: str = REPLACE_ONE
-    n_estimate: int | None = None
     ordered: Sequence[bool] | bool | None = None
 
     def _plan(self, n: int) -> rule.Plan:

@@ -13,6 +13,7 @@ import numpy as np
 from privcurve.coding import Floats, Ints, Records
 from privcurve.learners.boosting.graphical import Columns, GraphicalModel
 from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, joint_counts
+from privcurve.learners.entries.parameters import AIMParameters
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import PROVED
@@ -40,7 +41,7 @@ STEPS, LAST_STEPS = 50, 1000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AIMClassifier(SyntheticClassifier):
+class AIMClassifier(SyntheticClassifier, AIMParameters):
     r"""Gradient boosting of synthetic records, which are drawn from a private graphical model.
 
     After McKenna, Mullins, Sheldon and Miklau, *AIM: an adaptive and iterative mechanism for
@@ -79,8 +80,6 @@ class AIMClassifier(SyntheticClassifier):
 
     _learner = "aim"
     _released: ClassVar[Mapping[str, Any]] = {"chosen_": Ints, **SyntheticClassifier._released}
-
-    most_cells: int = 2**17
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         budget = mixed_budget(float(self.epsilon), float(self.delta), self.neighbours)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn import ensemble
 
 from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.entries.parameters import GradientBoostingParameters
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
@@ -16,7 +17,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
+class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoostingParameters):
     """scikit-learn's gradient boosted trees on the encoded columns; not private.
 
     Codes are used as ordinal numbers, not one-hot. Bins of a numeric column are ordered, so one cut
@@ -45,10 +46,6 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
     """
 
     _learner = "gradient_boosting"
-
-    n_estimators: int = 100
-    max_depth: int = 3
-    learning_rate: float = 0.1
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records

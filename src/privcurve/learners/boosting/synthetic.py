@@ -14,6 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.kernels.arithmetic import dot, total
 from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes
+from privcurve.learners.entries.parameters import SyntheticParameters
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.grouped import GroupedClassifier
@@ -23,7 +24,7 @@ from privcurve.privacy.sealed import kernel, take
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SyntheticClassifier(GroupedClassifier):
+class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     """A learner that draws records from counts with noise, and boosts trees on these.
 
     The label is a column like the others; it comes last.
@@ -50,9 +51,6 @@ class SyntheticClassifier(GroupedClassifier):
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"trees_": Trees, "values_": Floats, "start_": float}
-
-    n_rounds: int = 100
-    most_records: int = 20_000
 
     def _columns(
         self, records: Records, call: Call, curator: Curator, least: float

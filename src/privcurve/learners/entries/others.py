@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from privcurve.learners.entries import costs, of_papers, private
-from privcurve.learners.entries.parameters import INPUTS, C, positive
-from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.learners.entries import parameters as declared
+from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
 # Seconds of a fit of a user's own learner, whose cost is unknown.
@@ -38,14 +38,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         title="DP-EBM (interpret)",
         calibrations=(PUBLISHED,),
         approximate=True,
-        parameters={
-            "learning_rate": positive(0.1),
-            "max_rounds": Parameter(300, int, low=1, size=True),
-            "max_bins": Parameter(32, int, low=3),
-            "max_leaves": Parameter(3, int, low=2),
-            "nominal": Parameter("as_ordered", choices=("as_ordered", "as_nominal")),
-            "composition": Parameter("gdp", choices=("gdp", "classic")),
-        },
+        parameters=parameters_of(declared.DPEBMParameters),
         seconds=costs.dp_ebm,
         pure=False,
         takes=("ordered",),
@@ -58,10 +51,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
         title="Random forest (diffprivlib)",
         calibrations=(PUBLISHED,),
-        parameters={
-            "n_estimators": Parameter(10, int, low=1, size=True),
-            "max_depth": Parameter(5, int, low=1, high=16, size=True),
-        },
+        parameters=parameters_of(declared.DiffprivlibForestParameters),
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
         requires="diffprivlib",
@@ -72,7 +62,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
         title="Decision tree (diffprivlib)",
         calibrations=(PUBLISHED,),
-        parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
+        parameters=parameters_of(declared.DiffprivlibTreeParameters),
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
         requires="diffprivlib",
@@ -83,7 +73,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.peers.diffprivlib_scaled:DiffprivlibLogisticRegressionClassifier",
         title="Logistic regression (diffprivlib)",
         calibrations=(PUBLISHED,),
-        parameters={"C": positive(1.0)},
+        parameters=parameters_of(declared.PenaltyParameters),
         seconds=costs.dpl_logistic_regression,
         takes=("ordered",),
         requires="diffprivlib",
@@ -106,7 +96,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.linear.linear:LogisticRegressionClassifier",
         version=2,
         title="Logistic regression",
-        parameters={"C": C, **INPUTS},
+        parameters=parameters_of(declared.InputParameters),
         seconds=costs.logistic_regression,
         slow_by_class=True,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
@@ -117,11 +107,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         name="gradient_boosting",
         path="privcurve.learners.boosting.gradient_boosting:GradientBoostingClassifier",
         title="Gradient boosting",
-        parameters={
-            "n_estimators": Parameter(100, int, low=1, size=True),
-            "max_depth": Parameter(3, int, low=1),
-            "learning_rate": positive(0.1),
-        },
+        parameters=parameters_of(declared.GradientBoostingParameters),
         seconds=costs.gradient_boosting,
         peak=(60, 9.0),
     ),
@@ -142,17 +128,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         title="Tuned, paid",
         calibrations=(PROVED,),
         approximate=True,
-        parameters={
-            "learner": Parameter("lazybb", structure="the name of a learner"),
-            "settings": Parameter(
-                None,
-                structure=("a mapping of parameters to lists of values, or a list of settings"),
-            ),
-            # Closer to -1 no distribution has so few runs.
-            "eta": Parameter(1.0, float, low=-1, high=10, open_low=True, tried=(-0.9, 10)),
-            "expected_runs": Parameter(5.0, float, low=1, high=1000, tried=(1, 30)),
-            "score_share": Parameter(0.05, float, 0, 1, open_low=True, open_high=True),
-        },
+        parameters=parameters_of(declared.TunedParameters),
         seconds=_estimate_runs,
         takes=("ordered",),
         multiclass=True,

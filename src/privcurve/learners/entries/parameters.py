@@ -1,11 +1,15 @@
-"""Hyperparameters shared by several learners, and constructors of parameters."""
+"""The hyperparameters of the learners, each declared once: entries and classes both use these.
+
+The modules of the classes are slow to import; this one is not.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from privcurve.learners.entry import ANY, Parameter
+from privcurve.learners.entry import ANY, Value, parameter
 from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 
 BOTH = (PUBLISHED, PROVED)
@@ -15,59 +19,7 @@ OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 # for learners that test a single bin, SOME for learners that estimate a number for each bin.
 FEW, SOME = 8, 12
 
-
-def positive(default: float | None, **more: Any) -> Parameter:
-    """Return a parameter that is a number > 0."""
-    return Parameter(default, float, low=0, open_low=True, **more)
-
-
-def share(default: float | None, **more: Any) -> Parameter:
-    """Return a parameter that is a share in (0, 1)."""
-    return Parameter(default, float, 0, 1, open_low=True, open_high=True, **more)
-
-
-def part(default: float, **more: Any) -> Parameter:
-    """Return a parameter that is a share in (0, 1]."""
-    return Parameter(default, float, 0, 1, open_low=True, **more)
-
-
-MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
-TREE = {
-    "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
-    "n_splits": Parameter(None, int, low=1, high=255, only=OF_PUBLISHED),
-    "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter("equality", choices=("equality", "threshold"), only=OF_PROVED),
-    "leaves": Parameter("labels", choices=("labels", "rules")),
-    "split_share": share(None),
-}
-START = Parameter("none", choices=("none", "public"), with_public=("public",))
-INPUTS = {
-    "columns": Parameter(
-        "all", choices=("all", "public", "private"), with_public=("public", "private")
-    ),
-    "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
-}
-C = positive(1.0)
-
-BOOSTED_TREE = {
-    name: replace(parameter, used_with={**parameter.used_with, "weak_learner": ("topdown",)})
-    for name, parameter in TREE.items()
-}
-
-# The values of a record determine its party.
-BY_VALUE = (
-    "records are dealt to parties by their values, so that one replaced record may move, and "
-    "change what several parties send"
-)
-HOLDERS = {
-    "n_holders": Parameter(4, int, low=1, high=1000),
-    "n_colluding": Parameter(0, int, low=0, high=999, used_with={"trust": ("secure_sum",)}),
-    "placement": Parameter(
-        "random",
-        choices=("random", "sizes", "label", "column"),
-        unproved={"label": BY_VALUE, "column": BY_VALUE},
-    ),
-}
+CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 TRUSTS = ("central", "local", "secure_sum")
 
 # Shared by the learners with Gaussian noise on sums of all columns at once.
@@ -78,4 +30,265 @@ GAUSSIAN: dict[str, Any] = {
     "takes": ("ordered",),
     "neighbours": (REPLACE_ONE, ADD_REMOVE),
 }
-GROUPS = Parameter(16, int, low=2)
+
+
+def positive(default: Value, **more: Any) -> Value:
+    """Declare a parameter that is a number > 0."""
+    return parameter(default, float, low=0, open_low=True, **more)
+
+
+def share(default: Value, **more: Any) -> Value:
+    """Declare a parameter that is a share in (0, 1)."""
+    return parameter(default, float, low=0, high=1, open_low=True, open_high=True, **more)
+
+
+def part(default: Value, **more: Any) -> Value:
+    """Declare a parameter that is a share in (0, 1]."""
+    return parameter(default, float, low=0, high=1, open_low=True, **more)
+
+
+# Parameters of several learners --------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MechanismParameters:
+    """How a learner chooses by noisy scores."""
+
+    mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+
+
+# The trees of LazyBB have parameters that its 1-rules do not have.
+_OF_TREES = {"weak_learner": ("topdown",)}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeParameters:
+    """The shape and budget of a tree."""
+
+    depth: int = parameter(
+        3, low=1, high=10, size=True, used_with={"n_splits": (None,), **_OF_TREES}
+    )
+    n_splits: int | None = parameter(
+        None, int, low=1, high=255, used_with=_OF_TREES, only=OF_PUBLISHED
+    )
+    criterion: str = parameter("gini", choices=CRITERIA, used_with=_OF_TREES)
+    splits: str = parameter(
+        "equality", choices=("equality", "threshold"), used_with=_OF_TREES, only=OF_PROVED
+    )
+    leaves: str = parameter("labels", choices=("labels", "rules"), used_with=_OF_TREES)
+    split_share: float | None = share(None, used_with=_OF_TREES)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StartParameters:
+    """A start from public columns."""
+
+    # Only noise in a box, of those that logistic regression offers, leaves a start its proof.
+    start: str = parameter(
+        "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PenaltyParameters:
+    """The inverse of the penalty of logistic regression."""
+
+    C: float = positive(1.0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InputParameters(PenaltyParameters):
+    """The inputs of logistic regression."""
+
+    columns: str = parameter(
+        "all", choices=("all", "public", "private"), with_public=("public", "private")
+    )
+    encoding: str = parameter("one_hot", choices=("one_hot", "scaled"))
+
+
+# The values of a record determine its party.
+_BY_VALUE = (
+    "records are dealt to parties by their values, so that one replaced record may move, and "
+    "change what several parties send"
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HolderParameters:
+    """Parties that hold parts of the records."""
+
+    n_holders: int = parameter(4, low=1, high=1000)
+    n_colluding: int = parameter(
+        0,
+        low=0,
+        high=999,
+        used_with={"trust": ("secure_sum",)},
+        tried=(0, 2),  # fewer than n_holders
+    )
+    placement: str = parameter(
+        "random",
+        choices=("random", "sizes", "label", "column"),
+        unproved={"label": _BY_VALUE, "column": _BY_VALUE},
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GroupParameters:
+    """Groups of bins of a column with a numeric value each."""
+
+    n_groups: int = parameter(16, low=2)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EstimateParameters:
+    """An estimate of the number of records, from public sources."""
+
+    n_estimate: int | None = parameter(None, int, low=1)
+
+
+# Parameters of one learner each --------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LazyBBParameters(StartParameters, TreeParameters, MechanismParameters):
+    """LazyBB."""
+
+    weak_learner: str = parameter("one_rule", choices=("one_rule", "topdown"))
+    n_rounds: int = parameter(39, low=1, size=True)
+    learning_rate: float = part(0.45)
+    density: float = part(0.35)
+    ties: str = parameter("auto", choices=("auto", "last_round", "negative"))
+    vote_worth: float | None = positive(None, used_with={"start": ("public",)})
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopDownParameters(TreeParameters, MechanismParameters):
+    """A tree of DP-TopDown."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPLogisticRegressionParameters(StartParameters, InputParameters):
+    """DP logistic regression."""
+
+    noise: str = parameter("ball", choices=("ball", "box"), only=OF_PROVED)
+    curvature_share: float = share(0.1, used_with={"noise": ("box",)})
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyBayesParameters(StartParameters):
+    """Noisy naive Bayes."""
+
+    n_columns: int | None = parameter(None, int, low=1)
+    choice_share: float = share(0.3)
+    damping: float = part(1.0)
+    smoothing: float = positive(5.0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandomTreesParameters(HolderParameters):
+    """Random trees."""
+
+    n_trees: int = parameter(100, low=1, high=10_000, size=True)
+    depth: int = parameter(4, low=1, high=12, size=True)
+    batch: int = parameter(5, low=1)
+    learning_rate: float = positive(1.0)
+    trust: str = parameter("secure_sum", choices=TRUSTS)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPNewtonParameters(GroupParameters):
+    """DP joint Newton steps."""
+
+    n_steps: int = parameter(8, low=1, size=True)
+    gram_share: float = share(0.25)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPGradientDescentParameters(GroupParameters, EstimateParameters):
+    """DP gradient descent."""
+
+    n_steps: int = parameter(30, low=1, size=True)
+    learning_rate: float = positive(2.0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPSGDParameters(GroupParameters, EstimateParameters):
+    """DP-SGD."""
+
+    n_epochs: int = parameter(10, low=1, size=True, tried=(1, 3))
+    batch_rate: float = parameter(0.1, low=1e-4, high=1, tried=(0.2, 1))
+    clip: float = parameter(0.5, low=1e-3, high=1e3)
+    learning_rate: float = positive(1.0)
+    n_hidden: int = parameter(0, low=0, high=1000, tried=(0, 2))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoostedAdaSSPParameters(GroupParameters):
+    """Boosted AdaSSP."""
+
+    n_rounds: int = parameter(10, low=1, size=True)
+    gram_share: float = share(0.3)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SyntheticParameters(GroupParameters):
+    """Boosting on synthetic records."""
+
+    n_rounds: int = parameter(100, low=1, size=True)
+    most_records: int = parameter(20_000, low=1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AIMParameters(SyntheticParameters):
+    """AIM, then boosting."""
+
+    most_cells: int = parameter(2**17, low=1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientBoostingParameters:
+    """Gradient boosting."""
+
+    n_estimators: int = parameter(100, low=1, size=True)
+    max_depth: int = parameter(3, low=1)
+    learning_rate: float = positive(0.1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TunedParameters:
+    """Private selection."""
+
+    learner: str = parameter("lazybb", structure="the name of a learner")
+    settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
+        None, structure="a mapping of parameters to lists of values, or a list of settings"
+    )
+    # Closer to -1 no distribution has so few runs.
+    eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
+    expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
+    score_share: float = share(0.05)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPEBMParameters:
+    """DP-EBM (interpret)."""
+
+    learning_rate: float = positive(0.1)
+    max_rounds: int = parameter(300, low=1, size=True)
+    max_bins: int = parameter(32, low=3)
+    max_leaves: int = parameter(3, low=2)
+    nominal: str = parameter("as_ordered", choices=("as_ordered", "as_nominal"))
+    composition: str = parameter("gdp", choices=("gdp", "classic"))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibTreeParameters:
+    """A tree of diffprivlib."""
+
+    max_depth: int = parameter(5, low=1, high=16, size=True)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibForestParameters(DiffprivlibTreeParameters):
+    """The random forest of diffprivlib."""
+
+    n_estimators: int = parameter(10, low=1, size=True)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
 from privcurve.kernels.arithmetic import inverse, logs, times
+from privcurve.learners.entries.parameters import BoostedAdaSSPParameters
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
@@ -28,7 +29,7 @@ LEAST_CHANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedAdaSSPClassifier(JointClassifier):
+class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
     r"""Least squares on one-hot codes: rounds of a ridge regression on clipped residuals.
 
     After Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially private
@@ -57,9 +58,6 @@ class BoostedAdaSSPClassifier(JointClassifier):
     """
 
     _learner = "boosted_adassp"
-
-    n_rounds: int = 10
-    gram_share: float = 0.3
 
     def _calls(self, n: int) -> Sequence[Announced]:
         return gram_and_slopes(self.gram_share, self.n_rounds)

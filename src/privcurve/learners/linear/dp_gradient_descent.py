@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
+from privcurve.learners.entries.parameters import DPGradientDescentParameters
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
@@ -20,7 +21,7 @@ from privcurve.privacy.noise import Announced
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPGradientDescentClassifier(JointClassifier, DescentClassifier):
+class DPGradientDescentClassifier(JointClassifier, DescentClassifier, DPGradientDescentParameters):
     r"""Logistic regression on one-hot codes by gradient descent over all records, with noise.
 
     Each step releases :math:`\sum_i \min(|y_i - p_i|, \frac12) \cdot u_i` over the one-hot rows
@@ -49,9 +50,6 @@ class DPGradientDescentClassifier(JointClassifier, DescentClassifier):
     """
 
     _learner = "dp_gradient_descent"
-
-    n_steps: int = 30
-    learning_rate: float = 2.0
 
     def _calls(self, n: int) -> Sequence[Announced]:
         return (Announced(SLOPES, times=self.n_steps),)

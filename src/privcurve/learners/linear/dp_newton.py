@@ -13,6 +13,7 @@ from privcurve.coding import Floats, Records
 from privcurve.kernels.arithmetic import gram as weighted_gram
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.eigen import eigenvalues
+from privcurve.learners.entries.parameters import DPNewtonParameters
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
@@ -25,7 +26,7 @@ from privcurve.privacy.noise import Announced
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPNewtonClassifier(JointClassifier):
+class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
     r"""Logistic regression on one-hot codes by noisy Newton steps of all columns at once.
 
     The Gram matrix :math:`\sum_i u_i u_i^\top` of the one-hot rows is released once; a quarter of
@@ -54,9 +55,6 @@ class DPNewtonClassifier(JointClassifier):
     """
 
     _learner = "dp_newton"
-
-    n_steps: int = 8
-    gram_share: float = 0.25
 
     def _calls(self, n: int) -> Sequence[Announced]:
         return gram_and_slopes(self.gram_share, self.n_steps)

@@ -12,6 +12,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.kernels.sgd import add_gradients, network_scores
+from privcurve.learners.entries.parameters import DPSGDParameters
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.grouped import DescentClassifier
 from privcurve.privacy.curator import Curator
@@ -26,7 +27,7 @@ PARTS = 2.0**-22
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPSGDClassifier(DescentClassifier):
+class DPSGDClassifier(DescentClassifier, DPSGDParameters):
     r"""Stochastic gradient descent on Poisson batches, with clipped gradients and noise.
 
     After Abadi and others, *Deep learning with differential privacy*, CCS 2016. Each step draws a
@@ -72,12 +73,6 @@ class DPSGDClassifier(DescentClassifier):
     _learner = "dp_sgd"
     _released: ClassVar[Mapping[str, Any]] = {"first_": Floats, "second_": Floats | None}
     _most_records: ClassVar[float] = MOST_RECORDS
-
-    n_epochs: int = 10
-    batch_rate: float = 0.1
-    clip: float = 0.5
-    learning_rate: float = 1.0
-    n_hidden: int = 0
 
     @property
     def _n_steps(self) -> int:

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from privcurve.coding import Codes, Floats, Records, one_hot, scale_codes
 from privcurve.kernels.arithmetic import dot
 from privcurve.kernels.descent import find_lowest
+from privcurve.learners.entries.parameters import DPLogisticRegressionParameters, InputParameters
 from privcurve.learners.shared.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.shared.public_part import (
     PUBLIC_START,
@@ -23,7 +24,7 @@ from privcurve.learners.shared.public_part import (
     StartClassifier,
     check_start,
 )
-from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
+from privcurve.learners.shared.roles import PUBLIC, PublicRows, Roles
 from privcurve.privacy.budget import PROVED
 from privcurve.privacy.calibration.objective import (
     COEFFICIENTS,
@@ -40,7 +41,7 @@ SCALED = "scaled"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(OneHotClassifier):
+class LinearClassifier(OneHotClassifier, InputParameters):
     """A learner that is linear in some columns, one-hot encoded or scaled.
 
     Attributes
@@ -50,9 +51,6 @@ class LinearClassifier(OneHotClassifier):
         (``scaled``).
     """
 
-    C: float = 1.0
-    columns: str = ALL
-    encoding: str = "one_hot"
     public_columns: Sequence[int] | None = None
 
     def _read_columns(self) -> NDArray[np.intp]:
@@ -128,7 +126,9 @@ class LogisticRegressionClassifier(LinearClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
+class DPLogisticRegressionClassifier(
+    LinearClassifier, StartClassifier, DPLogisticRegressionParameters
+):
     r"""Logistic regression with a perturbed objective (diffprivlib's noise).
 
     The minimum of
@@ -207,9 +207,6 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
         **LinearClassifier._released,
         "start_": PublicStart | None,
     }
-
-    noise: str = "ball"
-    curvature_share: float = 0.1
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         if self.noise == "box":

@@ -14,6 +14,10 @@ from diffprivlib.utils import PrivacyLeakWarning
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import (
+    DiffprivlibForestParameters,
+    DiffprivlibTreeParameters,
+)
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -26,14 +30,13 @@ LABELS = np.array([0, 1])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _RandomTrees(PrivateClassifier):
+class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
     """Trees with random splits; each leaf's label is chosen by permute-and-flip.
 
     At ε = ∞ leaves have the most frequent label of their records, and the trees come from a fixed
     seed, so that there is no randomness.
     """
 
-    max_depth: int = 5
     calibration: str = PUBLISHED
 
     # Exclusions of the claim, in addition to both learners' exclusions.
@@ -121,7 +124,7 @@ class _RandomTrees(PrivateClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DiffprivlibRandomForestClassifier(_RandomTrees):
+class DiffprivlibRandomForestClassifier(_RandomTrees, DiffprivlibForestParameters):
     """diffprivlib's `RandomForestClassifier`, unchanged.
 
     Each record is in one tree, drawn at random (``shuffle=True``: rows are sorted, so otherwise a
@@ -154,8 +157,6 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
         "an unknown number of records (it says which records share a tree, and one record "
         "more can move others)",
     )
-
-    n_estimators: int = 10
 
     def _model(self, **common: Any) -> Any:
         model = models.RandomForestClassifier(

@@ -15,6 +15,7 @@ from diffprivlib.utils import PrivacyLeakWarning
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import PenaltyParameters
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.learners.shared.threads import one_thread
@@ -119,7 +120,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DiffprivlibLogisticRegressionClassifier(_Scaled):
+class DiffprivlibLogisticRegressionClassifier(_Scaled, PenaltyParameters):
     """diffprivlib's `LogisticRegression`, as it is: objective perturbation.
 
     After Chaudhuri, Monteleoni and Sarwate, JMLR 2011, whose neighbours differ in one record's
@@ -151,8 +152,6 @@ class DiffprivlibLogisticRegressionClassifier(_Scaled):
 
     _learner = "dpl_logistic_regression"
     _relation = REPLACE_ONE
-
-    C: float = 1.0
 
     def _model(self, width: int, **common: Any) -> Any:
         norm = math.sqrt(len(self.n_bins_))

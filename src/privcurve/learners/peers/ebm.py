@@ -17,6 +17,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import DPEBMParameters
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
@@ -36,7 +37,7 @@ LARGEST_EPSILON = 500.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
+class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBMParameters):
     """interpret-core's `DPExplainableBoostingClassifier`, as it is.
 
     A sum of one function a column. First each column gets bins, from a noisy histogram;
@@ -87,13 +88,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
 
     _learner = "dp_ebm"
 
-    learning_rate: float = 0.1
-    max_rounds: int = 300
-    max_bins: int = 32
-    max_leaves: int = 3
-    nominal: str = "as_ordered"
     ordered: Sequence[bool] | bool | None = None
-    composition: str = "gdp"
     delta: float = 1e-5
     calibration: str = PUBLISHED
 

@@ -9,11 +9,12 @@ from typing import cast
 from privcurve.coding import Codes, Ints, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.in_parts import PartedHolder
-from privcurve.holders.placement import RANDOM, Draws, deal, draw_placement
+from privcurve.holders.placement import Draws, deal, draw_placement
 from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import HolderParameters
 from privcurve.learners.registry import entry
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import ordered_columns
@@ -24,12 +25,9 @@ from privcurve.privacy.sealed import kernel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PartyClassifier(LinkedClassifier, PrivateClassifier):
+class PartyClassifier(LinkedClassifier, PrivateClassifier, HolderParameters):
     """A learner whose records are distributed to parties."""
 
-    n_holders: int = 4
-    n_colluding: int = 0
-    placement: str = RANDOM
     ordered: Sequence[bool] | None = None
 
     def _trust(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Records, merge_bins
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import EstimateParameters, GroupParameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
@@ -17,7 +18,7 @@ from privcurve.privacy.ledger import ASSUMED_ESTIMATE, ASSUMED_ORDER, PrivacySta
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GroupedClassifier(ChanceClassifier, PrivateClassifier):
+class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
     """A learner with Gaussian noise, which merges neighbouring codes of ordered columns.
 
     Parameters
@@ -33,7 +34,6 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
     """
 
     delta: float = 1e-5
-    n_groups: int = 16
     neighbours: str = REPLACE_ONE
     ordered: Sequence[bool] | bool | None = None
 
@@ -53,7 +53,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DescentClassifier(GroupedClassifier):
+class DescentClassifier(GroupedClassifier, EstimateParameters):
     """A learner whose steps are divided by the number of records.
 
     Parameters
@@ -62,8 +62,6 @@ class DescentClassifier(GroupedClassifier):
         With ``add-remove``: about how many records there are, from public sources; the number
         itself is not public.
     """
-
-    n_estimate: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -11,6 +11,7 @@ import numpy as np
 from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scale_codes
 from privcurve.kernels.rows import times
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entries.parameters import StartParameters
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.log_odds import regress
 from privcurve.learners.shared.roles import PublicRows, Roles
@@ -102,10 +103,9 @@ def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StartClassifier(PrivateClassifier):
+class StartClassifier(PrivateClassifier, StartParameters):
     """A learner that may start from a public model."""
 
-    start: str = NO_START
     public_columns: Sequence[int] | None = None
 
     def _roles(self) -> Roles:

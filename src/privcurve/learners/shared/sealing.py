@@ -84,8 +84,8 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
     """Return the statement of a fit: ``derived`` if all sensitivities are derived from their sums.
 
-    It says whether the records were sealed. For a user's own learner this requires that only its calls are its own: the announced calls and
-    their noise are then the library's.
+    It says whether the records were sealed. For a user's own learner *derived* requires that only
+    its calls are its own: the announced calls and their noise are then the library's.
     """
     if statement.status == DERIVED:
         raise DoorError(
