@@ -6,11 +6,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.coding import Records
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import with_public
 from privcurve.privacy.moves import Moves
+from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.rows import Of, Rows
 from privcurve.privacy.sealed import Sealed, SealedError, kernel, open_values
-from privcurve.privacy.sums import MOST_UNITS, Sum
+from privcurve.privacy.sums import MOST_RECORDS, MOST_UNITS, Sum
 
 BINS = (2, 3)
 DOMAIN = list(itertools.product(range(2), range(3), (-1, 1)))
@@ -194,6 +198,25 @@ def test_derived_sensitivities_of_many_programs():
     try_programs(range(1000, 1400))
 
 
+@pytest.mark.parametrize(
+    ("public", "changes", "of_label"), [((), [1, 2, 3], 2), ((1,), [1, 0, 3], 0)]
+)
+def test_rows_of_a_curator_change_where_neighbours_differ(public, changes, of_label):
+    statement = noise_of("own", (Announced("a"),), epsilon=1.0, status=PROVED)
+    curator = Curator(np.random.default_rng(0))
+    curator.announce(with_public(statement, public) if public else statement)
+    ones, codes = np.ones(1, dtype=np.int64), np.ones((1, 3), dtype=np.uint8)
+    codes, label = curator.rows(Records(codes, ones.astype(np.int8), 5 * ones, np.array([2, 3, 4])))
+    relation = PRIVATE_COLUMNS if public else REPLACE_ONE
+    assert codes.sum(axis=0).moves(relation).entries.tolist() == changes
+    assert codes.sum(axis=0).moves(ADD_REMOVE).entries.tolist() == [1, 2, 3]
+    assert label.sum().moves(relation).l1 == of_label
+    # A row counts as often as there are records of it.
+    assert values(codes.sum(axis=0)).tolist() == [5, 5, 5]
+    assert values(label.sum()).tolist() == [5]
+    assert values(label.by(codes[:, 0], 2)).tolist() == [0, 5]
+
+
 # Functions that enforce bounds ------ -----------------------------------------------------------
 
 
@@ -215,6 +238,13 @@ def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
             assert np.array_equal(
                 values(rows_of(rng.permutation(numbers), low, high).sum(axis=0)), total
             )
+
+
+def test_sums_of_the_most_records_do_not_overflow():
+    of = Of("test", np.array([MOST_RECORDS]))
+    for high in (1 / 3, 1.0, 2.0**50 - 1):
+        total = Rows.make(np.full((1, 2), high), of, [-high, 0.0], high).sum(axis=0)
+        assert values(total) == pytest.approx([MOST_RECORDS * high] * 2, rel=1e-8)
 
 
 def test_what_is_not_a_number_or_beyond_the_bounds_is_added_as_a_public_value():
