@@ -193,6 +193,14 @@ def test_derived_sensitivities_of_a_single_step_are_never_too_small(step):
         check(seed, start, [step], "sum", "nothing")
 
 
+@pytest.mark.parametrize(
+    ("end", "after"), [*((end, "nothing") for end in SUMS), *(("sum", after) for after in AFTER)]
+)
+def test_derived_sensitivities_of_a_single_sum_are_never_too_small(end, after):
+    for seed, start in enumerate(STARTS):
+        check(seed, start, [], end, after)
+
+
 @pytest.mark.slow
 def test_derived_sensitivities_of_many_programs():
     try_programs(range(1000, 1400))

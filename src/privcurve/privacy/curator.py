@@ -140,8 +140,7 @@ class Curator(Account):
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
-        one = exact.reshape(1) if isinstance(exact, Sum) else [exact]
-        return float(self.numbers(call, one)[0])
+        return float(self.numbers(call, exact if isinstance(exact, Sum) else [exact]).item())
 
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Draw a label for each margin, and return which are +; without noise, margins above 0.

@@ -347,7 +347,7 @@ class Rows(Bounded):
 
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
         """Add up the rows, by codes if given, in whole units of a public grid (D9)."""
-        most = max(largest_of(self._low), largest_of(self._high))
+        most = float(np.maximum(-self._low, self._high).max(initial=0.0))
         (size, change, unit, *_), error = self._bounds, 0.0
         if not most:
             unit = 1.0  # 0 is a multiple of any unit, whose inverse may be infinite
@@ -355,7 +355,7 @@ class Rows(Bounded):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
         places = np.zeros(0, dtype=np.int64) if codes is None else codes
-        values = np.ascontiguousarray(self._numbers().reshape(-1, self._low.size))
+        values = np.ascontiguousarray(self._array.reshape(-1, self._low.size))
         sums = np.zeros((n_codes, values.shape[1]), dtype=np.int64)
         low, high = (np.array(end).ravel() for end in (self._low, self._high))
         from privcurve.kernels.rows import add_whole

@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
         """Return these bounds with a rule applied to both."""
         unit = self.unit if unit is None else unit
-        return self._replace(size=rule(self.size), change=rule(self.change), unit=unit)
+        return Bounds(rule(self.size), rule(self.change), unit, self.shift, self.batches)
 
     @property
     def most(self) -> float:
@@ -303,9 +303,11 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
     shapes = [part.size.entries.shape for part in bounds]
     # The one axis along which they are concatenated.
     axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
-    ends = np.cumsum([shape[axis] for shape in shapes])
-    parts = zip(np.split(total, ends[:-1], axis=axis), bounds, strict=True)
-    return [LoopSum.make(values, learner, part) for values, part in parts]
+    start, parts = 0, []
+    for shape, part in zip(shapes, bounds, strict=True):
+        within = slice(start, start := start + shape[axis])
+        parts.append(LoopSum.make(total[(slice(None),) * axis + (within,)], learner, part))
+    return parts
 
 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
