@@ -37,7 +37,7 @@ def rates(n_trainings: int) -> None:
     for name, claims in ATTACKS.items():
         # What is claimed of some (PATE) is about answers alone; the pair has two classes.
         learners = [c.estimator(pair.left.n_bins) for c in claims if c.sample is sample_states]
-        of_two = [learner for learner in learners if len(learner.classes) == 2]
+        of_two = [learner for learner in learners if len(learner.classes or ()) == 2]
         if not of_two:
             continue
         learner = of_two[-1]

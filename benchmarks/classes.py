@@ -117,7 +117,9 @@ def splits(name: str, fits: int) -> Iterator[Split]:
         data = load(name)
         X, y, domain = data.X, data.y, data.domain
         facts = Facts(tuple(map(int, domain.n_bins)), domain.ordered, domain.n_classes)
-        test = None if data.X_test is None else (data.X_test, data.y_test)
+        test = None
+        if data.X_test is not None and data.y_test is not None:
+            test = data.X_test, data.y_test
     for k in range(fits):
         if test is not None:
             yield X, y, *test, facts

@@ -256,7 +256,8 @@ def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
         for table in raw_tables(description)
     ), strict=True))  # fmt: skip
     parts = (slice(None), slice(description.n_rows), slice(description.n_rows, None))
-    return tuple(Coded(X[part], y[part], domain) for part in parts)
+    all_records, training, test = (Coded(X[part], y[part], domain) for part in parts)
+    return all_records, training, test
 
 
 def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:

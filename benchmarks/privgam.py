@@ -68,14 +68,18 @@ def main() -> None:
 def against_plain(fits: int) -> dict[str, Any]:
     name, X, y, n_bins, ordered = coded_adult()
     labels = (y > 0).astype(int)
-    plan = rule.plan(rule.FitFacts(len(y), ordered, 2, *BUDGET.values(), REPLACE_ONE))
+    plan = rule.plan(
+        rule.FitFacts(len(y), ordered, 2, BUDGET["epsilon"], BUDGET["delta"], REPLACE_ONE)
+    )
     noise = len(y) / (plan.m * (2 * len(ordered)) ** 0.5)
 
     def plain(seed: int) -> None:
         network, rng = decoder.load(), np.random.default_rng(seed)
-        reference.fit(X, labels, n_bins, ordered, 2, network, noise, False, noise, rng)
+        reference.fit(  # type: ignore[attr-defined]
+            X, labels, n_bins, ordered, 2, network, noise, False, noise, rng
+        )
 
-    measured = {
+    measured: dict[str, Any] = {
         "data": name,
         "fit_ms": milliseconds(fit_of(X, y, n_bins, ordered, **BUDGET), fits),
         "fit_ms_without_delta": milliseconds(fit_of(X, y, n_bins, ordered, epsilon=1.0), fits),
@@ -117,7 +121,9 @@ def over_columns(fits: int) -> list[dict[str, float]]:
 
 
 def report(shown: int, n_rows: int, n_columns: int, ms: float) -> dict[str, float]:
-    facts = rule.FitFacts(n_rows, (False,) * n_columns, 2, *BUDGET.values(), REPLACE_ONE)
+    facts = rule.FitFacts(
+        n_rows, (False,) * n_columns, 2, BUDGET["epsilon"], BUDGET["delta"], REPLACE_ONE
+    )
     each = ms * 1e6 / (n_rows * n_columns * len(rule.plan(facts).releases))
     print(f"{shown:9d} {ms:9.1f} {each:29.2f}")
     return {"rows": n_rows, "columns": n_columns, "fit_ms": ms, "ns_each": each}
@@ -154,7 +160,7 @@ def picture(path: Path) -> None:
             answers = by_bin.own[0, ages], by_bin.others[0, ages]
             releases.append((*answers, self.scores[0, ages].copy()))
 
-    privgam.Decoder = Watched
+    privgam.Decoder = Watched  # type: ignore[misc]
     given = {"epsilon": 1.0, "delta": 1e-6, "random_state": np.random.default_rng(7)}
     registry.make("privgam", data.domain, given).fit(data.X, data.y)
     (own, others, _), bins = releases[0], np.arange(len(releases[0][0]))

@@ -162,7 +162,7 @@ def synthesise(grid: list[Job]) -> None:
             "digest": job.digests[curve.grid_name],
             "checksum": facts["checksum"],
         }
-        work = {"trained": len(rows), "reused": 0, "failed": 0}
+        work: dict[str, Any] = {"trained": len(rows), "reused": 0, "failed": 0}
         work |= {"code": {learners: {code: len(rows)}}}
         seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
         results.write(job.file, [results.table(rows)], [names | work | seconds])

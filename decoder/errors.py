@@ -79,7 +79,7 @@ def main() -> None:
 def draw_case(paths: Sequence[Path], number: int) -> Case:
     """Return a fit by its number, of a table of these files."""
     rng = np.random.default_rng([SEED, number])
-    table = tables.read(paths[rng.integers(len(paths))])
+    table = tables.read(paths[int(rng.integers(len(paths)))])
     columns = rng.permutation(table.codes.shape[1])
     columns = columns[: int(rng.integers(1, min(MOST_FIT_COLUMNS, len(columns)) + 1))]
     codes, d = table.codes[:, columns].astype(np.int64), len(columns)
@@ -103,7 +103,7 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
     model = privgam.PrivGAMClassifier(
         epsilon=float(epsilon),
         delta=0.0 if laplace else DELTA,
-        n_bins=n_bins,
+        n_bins=n_bins.tolist(),
         classes=[0, 1],
         ordered=ordered.tolist(),
         random_state=int(rng.integers(2**31)),

@@ -22,7 +22,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from privcurve.learners.additive import decoder
 from privcurve.learners.additive.privgam import PrivGAMClassifier
-from privcurve.learners.additive.rule import Facts, plan
+from privcurve.learners.additive.rule import FitFacts, plan
 from privcurve.privacy.budget import REPLACE_ONE
 from tasks import PUBLIC, Columns, public_table
 
@@ -84,7 +84,7 @@ def evaluate(name: str, table: Columns, seed: int) -> Results:
                 float(log_loss(labels[test], chances)),
                 float(((chances > 0.5) == labels[test]).mean()),
                 float(log_loss(labels[test], base)),
-                plan(Facts(len(train), ordered, 2, epsilon, delta, REPLACE_ONE)).m,
+                plan(FitFacts(len(train), ordered, 2, epsilon, delta, REPLACE_ONE)).m,
                 len(ordered),
             ]
     return results

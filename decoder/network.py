@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ from privcurve.kernels.decoder import (
 )
 from privcurve.learners.additive.decoder import LEAST_SHARE
 
-Array = jax.Array
+Array: TypeAlias = jax.Array
 Weights = dict[str, Any]
 # Noisy sums of the residuals of records of a class, and of all others; deviations of their noise.
 Answers = tuple[tuple[Array, Array], tuple[Array, Array]]

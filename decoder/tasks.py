@@ -124,7 +124,7 @@ class Source:
         rng = self._rng
         while True:
             if rng.random() < self._real and wanted < 30 and self._names:
-                table = public_table(self._names[rng.integers(len(self._names))])
+                table = public_table(self._names[int(rng.integers(len(self._names)))])
             else:
                 made = tables.read(self._pool[rng.integers(len(self._pool))])
                 labels = made.labels.astype(np.int64)

@@ -132,7 +132,8 @@ def read(path: Path) -> State:
     """Return a state from its file. Read only your own files: a pickle can run code."""
     with path.open("rb") as stream:
         *trees, n_steps = pickle.load(stream)
-    return State(*jax.tree.map(lambda array: jnp.asarray(np.asarray(array)), trees), n_steps)
+    weights, average, optimizer = jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), trees)
+    return State(weights, average, optimizer, n_steps)
 
 
 def write(state: State, path: Path) -> None:
@@ -198,7 +199,9 @@ def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) ->
     releases = n_releases(shape, float(np.median(batch["scale"])), i)
     *trees, losses = make_step(shape, releases)(*state[:3], key, batch, jnp.float32(rate), kept)
     of_base = [_entropy(y[w > 0]) for y, w in zip(batch["yq"], batch["wq"], strict=True)]
-    return State(*trees, i + 1), (np.asarray(losses)[:, :, 0] / np.array(of_base)[:, None]).mean(0)
+    return State(trees[0], trees[1], trees[2], i + 1), (
+        np.asarray(losses)[:, :, 0] / np.array(of_base)[:, None]
+    ).mean(0)
 
 
 def _entropy(labels: Any) -> float:

@@ -11,7 +11,7 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("mean over {over} of {value} minus {value} at dataset = banknote-50")
 def gain_of_fifty_bins(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Subtract the value on banknote with fifty bins from the value on banknote."""
+    """Return the value on banknote minus the value on banknote-50, which has fifty bins."""
     values = values_of(claim, rows)
     gains = [values[dataset,] for dataset in ("banknote", "banknote-50") if (dataset,) in values]
     return {(): gains[0] - gains[1]} if len(gains) == 2 else {}

@@ -1,7 +1,8 @@
 """Grids of boosted ensembles and private forests, with every setting as a result.
 
-Tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and Henecka 2022):
-the fold errors of each setting, then tables computed from them (papers/boosted_dp/README.md).
+These are the tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and
+Henecka 2022). One output collects the errors of all settings on each fold; the others are tables
+computed from these errors (papers/boosted_dp/README.md).
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ ERRORS = "errors"
 RUN_COLUMNS = [
     *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
 ]
-# Columns that identify a setting; a forest has only the first.
+# Columns that identify a setting. A setting of the forest has no α, leverage, clamp or share.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]
+# Name of the paper's objective calibration, which chooses α.
 CALIBRATED = "O.C."
 ALPHAS = (CALIBRATED, "0.1", "1.0")
 FORESTS = {"laplace": "RF-L", "exponential": "RF-E"}
@@ -41,9 +43,9 @@ BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
 # The paper's clamp M.
 CLAMP = 10.0
-# Errors of a fold are multiples of 1/n: smaller differences are rounding errors.
+# Errors on a fold are multiples of 1/n, so that differences below this are rounding errors.
 ROUNDING = 1e-9
-# The smallest ε in the paper; with smaller ε the study looks for a leak.
+# The smallest ε in the paper. Our study has smaller ε, too, to look for a leak of the exact β.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
@@ -64,7 +66,7 @@ OF_WINS = (
 
 
 class EnsembleErrors(Output):
-    """File: fold errors of each setting of `bdpe` and `dp_forest`; other outputs read it."""
+    """File: errors of all settings of `bdpe` and `dp_forest` on each fold, for other outputs."""
 
     word: ClassVar[str] = WORD
     selects: ClassVar[bool] = False
@@ -162,7 +164,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: datasets won by each α at each ε, the number expected by chance, and Table 1."""
+    """Table: datasets won by each α at each ε, with the number by chance, and printed Table 1."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -179,7 +181,7 @@ class EnsembleAlphas(_Ensembles):
 
 
 class EnsembleSizes(_Ensembles):
-    """Table: depth and number of trees with the smallest error of each dataset, and Table 3."""
+    """Table: size of the ensemble with the smallest error on each dataset, and printed Table 3."""
 
     word: ClassVar[str] = "ensemble_sizes"
     version: ClassVar[int] = 2
@@ -196,7 +198,7 @@ class EnsembleSizes(_Ensembles):
 
 
 class EnsembleDomains(_Ensembles):
-    """Table: records and features of each dataset, Table 2, and Theorem 13's Td ≤ log m."""
+    """Table: sizes of datasets, with printed Table 2, and the settings that Theorem 13 covers."""
 
     word: ClassVar[str] = "ensemble_domains"
     printed: ClassVar[str] = "table2_domains.csv"
@@ -234,7 +236,7 @@ class EnsembleWins(_Ensembles):
 
 
 class EnsembleWinsOverall(EnsembleWins):
-    """Table: wins against the forests over all datasets, by ε and in all, for both kinds of β."""
+    """Table: wins against the forests over all datasets: for each ε and in total, by leverage."""
 
     word: ClassVar[str] = "ensemble_wins_overall"
     printed: ClassVar[str] = "table4_overall.csv"
@@ -251,9 +253,10 @@ def fold_errors(
 ) -> pd.DataFrame:
     """Return one row for each setting, with the errors of its folds in columns.
 
-    The columns are `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth`
-    and `n_leaves`; and the errors of the folds, ``fold~1/10``, …. The mean is missing if a fold has
-    failed. `defaults` has, by learner, the values of parameters that a setting does not name.
+    The columns are `KEYS`; the mean `error` and standard deviation `error_std` over the folds; the
+    means of `expected_depth` and `n_leaves`; and the error of each fold, ``fold~1/10`` and so on.
+    The mean error is NaN if a fold has failed. `parts` are runs; `defaults` has, by learner, the
+    values of parameters that a setting does not name.
     """
     frames = [_one_part(part, defaults) for part in parts]
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
@@ -295,22 +298,23 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_published(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the published booster: β exact, one clamp M."""
+    """Return the rows of the booster as published: exact β and, with noise, only M = `CLAMP`."""
     is_published = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
     return frame[is_published & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
 
 def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the ε of the paper."""
+    """Return the rows with a finite ε that the paper has, too."""
     return frame[np.isfinite(frame["epsilon"]) & (frame["epsilon"] >= LEAST_EPSILON)]
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest mean error over the grid, for each dataset, ε, clamp M and α.
 
-    Each row has the setting (the first of equals), the difference `behind` to the best α, and
-    `share_spread`: over the values of `tree_share`, the largest smallest error minus the smallest.
-    A row is missing if a setting has failed.
+    Each row has the setting with this error (the first, if there are several), and `behind`, the
+    difference to the smallest error of any α. `share_spread` says how much `tree_share` matters:
+    for each of its values, take the smallest error over the rest of the grid; the spread is the
+    largest minus the smallest of these. A row is missing if a setting has failed.
     """
     rows = []
     mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
@@ -329,12 +333,13 @@ def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Count the datasets that each α wins, at each ε (Table 1).
+    """Count the datasets on which each α has the smallest error, at each ε (Table 1).
 
-    Each row is an ε and an α, with `n_best` (ties with the best count as wins), `lead` over the
-    next α, `printed` (only if the study has all domains of the paper), and the mean and the 95 %
-    quantile of `n_best` over `SHUFFLES` shuffles of the α within each setting, under which no α is
-    better than another.
+    Each row is an ε and an α. `n_best` is the count (ties count for each α), `lead` the count minus
+    the largest count of another α, and `printed` the paper's count, only if the study has all
+    domains of the paper. `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of
+    `n_best` over `SHUFFLES` shuffles, in which the errors of the α of each setting change places at
+    random: they show what chance alone gives.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
@@ -364,7 +369,10 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 
 
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
-    """Return errors of shape (n_settings, n_alphas) by dataset, for settings that have all α."""
+    """Return, for each dataset, an array of errors of shape (n_settings, n_alphas).
+
+    Settings without a result for one of the α are left out.
+    """
     wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
     wide = wide.reindex(columns=list(alphas)).dropna()
     return [own.to_numpy(dtype=float) for _, own in wide.groupby("dataset", sort=True)]
@@ -379,10 +387,11 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 
 
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return depth and number of trees with the smallest private error of each dataset (Table 3).
+    """Return depth and number of trees with the smallest private error on each dataset (Table 3).
 
-    Depths up to `SMALL_DEPTH` with up to `SMALL_TREES` trees are small. Further columns have the
-    printed sizes, and whether the two agree (1 or 0). A dataset with a failed setting has no row.
+    `sizes` says of each whether it is small, which means at most `SMALL_DEPTH` or `SMALL_TREES`.
+    `printed` has the paper's sizes, and `as_printed` is 1 if they agree, else 0. A dataset with a
+    failed setting has no row.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -408,9 +417,9 @@ def domains(
 ) -> pd.DataFrame:
     """Return our and the printed numbers of records and features of each dataset (Table 2).
 
-    Further columns count the pairs (T, d) of the published booster's grid that satisfy the
-    condition of Theorem 13 (Td ≤ log m), and have Td of the smallest private error, missing where a
-    setting has failed.
+    Theorem 13 assumes Td ≤ log m for T trees of depth d and m records. Further columns count the
+    pairs (T, d) of the published booster's grid that satisfy this, and have Td/log m of the
+    setting with the smallest private error, which is NaN if a setting has failed.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
     mine = keep_paper(keep_published(frame))
@@ -435,7 +444,7 @@ def domains(
 
 
 def our_name(domain: str) -> str:
-    """Return our name of a domain, without `+`, which our file names do not contain."""
+    """Return our name of a domain of the paper, with `-` for `+`, which file names can't have."""
     return domain.replace("+", "-")
 
 
@@ -445,11 +454,11 @@ DEPTHS = (2, 4, 6)
 
 
 def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare each boosted setting with each forest of its depth, by Student's paired t-test.
+    """Compare each boosted setting with each forest of the same depth, by Student's paired t-test.
 
-    `gain` is the forest's error minus the booster's error; `significant` is the result of the test
-    at `LEVEL`, and `won` marks wins of the booster. A fold that failed on either side is skipped; a
-    pair with fewer than two folds is skipped.
+    `gain` is the forest's error minus the booster's error, paired by fold. `significant` says
+    whether the test rejects at `LEVEL`; `won` marks significant comparisons that the booster wins.
+    A fold on which one of the two failed is left out, and a comparison with fewer than two folds.
     """
     folds = [name for name in map(str, frame.columns) if name.startswith("fold~")]
     keys = ["dataset", "epsilon", "depth"]
@@ -473,7 +482,10 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the share of significant comparisons that the booster wins; NaN without any."""
+    """Return, by the columns `by`, the percentage of significant comparisons that the booster wins.
+
+    The percentage is NaN if no comparison is significant.
+    """
     groups = fights.groupby(list(by), sort=True)
     frame = groups.agg(
         n_runs=("won", "size"), n_significant=("significant", "sum"), n_wins=("won", "sum")
@@ -495,9 +507,9 @@ def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins over all datasets, by ε and in all, and the printed overall line.
+    """Return the wins over all datasets, for each ε and over all ε of the paper.
 
-    "In all" covers the ε of the paper; the printed numbers have exact β.
+    `printed` are the paper's numbers over all ε, with exact β.
     """
     by = ["n_trees", "forest", "alpha"]
     keys = ["leverage", "epsilon", *by]

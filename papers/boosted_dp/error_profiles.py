@@ -1,4 +1,4 @@
-"""Profiles of errors over a grid of ensembles: the share of runs with an error up to x."""
+"""Distributions of errors over a grid of ensembles: the share of runs with an error up to x."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class ErrorShares(Output):
 
 
 class ErrorProfiles(Output):
-    """Figures: the share of runs with an error up to x, and the sizes of these runs, by dataset.
+    """Figures: the share of runs with an error up to x, and the sizes of these models, by dataset.
 
-    Each dataset has three figures: by α, and for each α by ε (the paper's Figures 9, 12 … 60); by α
-    at each ε (10, 13 … 61); and depth and leaves of runs with an error up to x (8, 11 … 59).
+    Each dataset has three figures. The first has curves by α, and for each α curves by ε (the
+    paper's Figures 9, 12 … 60). The second has curves by α at each ε (10, 13 … 61). The third has
+    the mean depth and leaves of the models with an error up to x (8, 11 … 59).
     """
 
     word: ClassVar[str] = "error_profiles"
@@ -76,10 +77,10 @@ class ErrorProfiles(Output):
 
 
 class BinProfiles(Output):
-    """Figures: the errors of private runs on the same records in fewer and in more bins.
+    """Figures: the errors of private runs on the same records, encoded with fewer and more bins.
 
-    One panel for all ε and one for the smallest ε, by α, for each pair of datasets (the paper's
-    Figure 62).
+    Each pair of datasets has a figure with two panels for each α: for all ε, and for the smallest ε
+    (the paper's Figure 62).
     """
 
     word: ClassVar[str] = "bin_profiles"
@@ -140,7 +141,7 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 
 
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the profiles by α without and with privacy, and the profiles of each α by ε."""
+    """Return the panels of a dataset's first figure: curves by α, and for each α curves by ε."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
     for end in ("", CROPPED):
@@ -156,7 +157,7 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the profiles by α at each ε: all panels in full, then all panels cropped."""
+    """Return the panels of the second figure: curves by α at each ε, in full and then cropped."""
     groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
         profile(part, f"ε = {epsilon:g}{end}", _by_alpha(part))
@@ -166,7 +167,7 @@ def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return depth and leaves of the runs with an error up to x, without and with noise."""
+    """Return the panels of the third figure: depth and leaves, without and with privacy."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     return [
         running_means(part, f"{what}, {kind}", _by_alpha(part), name)
@@ -177,7 +178,7 @@ def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.DataFrame]:
-    """Return, for each α, the profiles of both encodings: for all ε, and for the smallest ε."""
+    """Return, for each α, panels with a curve per encoding: for all ε, and for the smallest ε."""
     least = frame["epsilon"].min()
     parts = {"all ε": frame, f"ε = {least:g}": frame[frame["epsilon"] == least]}
     return [
@@ -187,8 +188,9 @@ def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.Data
     ]
 
 
+# End of the title of a panel that is cropped to the range of interest.
 CROPPED = " (cropped)"
-# Suffixes of the names of a dataset's figures.
+# The figures of a dataset: suffix of the name, and the function that returns the panels.
 KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
     "": _main_panels,
     "_by_epsilon": _epsilon_panels,
@@ -197,11 +199,11 @@ KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
 
 
 def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:
-    """Return the spread of errors over a grid: a profile in numbers.
+    """Return statistics of the errors over a grid.
 
-    For ``private`` (all ε of the paper) and ``none``, by α and n_trees (or ``all``): the share of
-    runs with an error up to `at`, the smallest, median and largest error, and the error of the
-    majority class.
+    There is a row for each dataset, privacy (``private``, for all ε of the paper, or ``none``), α,
+    and number of trees (or ``all``). It has the share of runs with an error up to `at`, the
+    smallest, median and largest error, and the error of predicting the majority class.
     """
     rows = []
     published = ensembles.keep_published(frame)
@@ -225,9 +227,10 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
 
 
 def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
-    """Return the steps of a panel's curves: the share of a curve's runs with an error up to x.
+    """Return the steps of the curves of a panel: the share of a curve's runs with an error up to x.
 
-    A failed run has no error, so a curve with a failed run ends below 1.
+    `lines` has the name of each run's curve. A failed run has no error, so a curve with a failed
+    run ends below 1.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
@@ -241,7 +244,10 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
 
 
 def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
-    """Return the mean and standard deviation of a measure over runs with an error up to x."""
+    """Return the curves of a panel: mean and deviation of a measure over runs with an error ≤ x.
+
+    `name` is the measure's column; `lines` has the name of each run's curve.
+    """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
         own = part.sort_values("error", kind="stable", ignore_index=True)
@@ -252,7 +258,7 @@ def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) 
 
 
 def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
-    """Draw the profiles of a dataset, one in each panel."""
+    """Draw the panels of a dataset; `majority` is the error of predicting the majority class."""
     style.check_not_empty(frame)
     names = list(dict.fromkeys(frame["panel"]))
     with style.paper():

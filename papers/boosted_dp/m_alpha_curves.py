@@ -39,13 +39,16 @@ class MAlphaCurves(Output):
 
 
 def surrogate(margins: Floats, alpha: float) -> Floats:
-    """Return F(z), the convex surrogate: F(0) = 1 and F′(z) = −ψ⁻¹(−z)."""
+    """Return the convex surrogate F(z) at each margin z: F(0) = 1 and F′(z) = −ψ⁻¹(−z)."""
     beyond = np.maximum(np.abs(margins) / 2 - (1 - alpha), 0.0)
     return np.asarray(1 - alpha - margins / 2 + np.hypot(alpha, beyond))
 
 
 def curvature(margins: Floats, alpha: float) -> Floats:
-    """Return F″(z) for α > 0: 0 where |z| < 2(1 − α), with a jump at |z| = 2(1 − α)."""
+    """Return the second derivative F″(z) of :func:`surrogate`, for α > 0.
+
+    It is 0 where |z| < 2(1 − α), and jumps at |z| = 2(1 − α).
+    """
     beyond = np.abs(margins) / 2 - (1 - alpha)
     inside = alpha**2 / (4 * np.hypot(alpha, np.maximum(beyond, 0.0)) ** 3)
     return np.asarray(np.where(beyond >= 0, inside, 0.0))
@@ -55,23 +58,25 @@ def _vectorise(function: Callable[[float, float], float]) -> Callable[[Floats, f
     return lambda values, alpha: np.array([function(value, alpha) for value in values.tolist()])
 
 
+# Points of the x axes: shares q of positive records, margins z, numbers m of records.
 SHARES = np.linspace(0.005, 0.995, 199)
 MARGINS = np.arange(-160, 161) / 40
 RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
 
 
 class Panel(NamedTuple):
-    """Content of a panel: title, name of the x axis, positions on it, and values there."""
+    """Content of a panel."""
 
     title: str
-    x: str
-    places: Floats
-    values: Callable[[Floats, float], Floats]
+    x: str  # name of the x axis
+    places: Floats  # points on the x axis
+    values: Callable[[Floats, float], Floats]  # of points and α
 
 
 def panels() -> list[Panel]:
     """Return the panels of the figure."""
-    # Imported here: planning all outputs must not load compiled code.
+    # Imported here, as the workflow imports this file while it builds the DAG, and must not wait
+    # for compiled code.
     from .learners._m_alpha import bayes_weight, inverse_link, link
 
     sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))

@@ -15,7 +15,7 @@ from privcurve.tables.table import Table, format_decimals, format_means, text_fr
 
 
 class Communication(Output):
-    """Table ``communication``: rounds, messages, bytes of a party, and accuracy at one ε."""
+    """Table ``communication``: rounds, messages, bytes per party, and accuracy at one ε."""
 
     word: ClassVar[str] = "communication"
     version: ClassVar[int] = 3
@@ -63,7 +63,7 @@ def _methods(request: OutputRequest) -> list[Method]:
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
 
-# Measures of messages, each for the party with the largest value, except the total.
+# Measures of messages. Measures per party are of the party with the largest value.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "entry", "calibration", "delta", "epsilon")
 # Parameters of a protocol that are always shown.
@@ -82,17 +82,17 @@ NOTES = (
 
 
 def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Return one row for each protocol: its rounds, bytes and accuracy at one ε.
+    """Return one row for each protocol, with its messages and accuracy at one ε.
 
-    The columns are `ABOUT`; the parameters in `HOLDERS` that a learner has, and parameters that
-    distinguish rows of a method; and `SCORES`. Measures of messages are null where a learner sends
-    nothing. A row with a failed run has no means.
+    `runs` has a column for each measure. The columns of the result are `ABOUT`; the parameters in
+    `HOLDERS`, and other parameters that distinguish rows of an entry; and `SCORES`. Measures of
+    messages are NaN if a learner sends none. A row with a failed run has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "method", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # As objects, so that whole numbers stay whole if other methods lack the parameter.
+    # As objects: otherwise integers become floats if another method lacks the parameter.
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["entry"]]
@@ -103,9 +103,10 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
-    """Return means over the runs of a protocol; empty if a run has failed."""
+    """Return the means over the runs of a protocol; NaN if a run has failed."""
     good = runs["status"] == "ok"
-    # A booster has rounds, but sends no messages.
+    # Runs of boosting have a measure `rounds`, too, although they send no messages: if one measure
+    # of messages is missing, all are NaN.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     accuracy = {"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))}

@@ -11,18 +11,21 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("{value} minus {value} at n_kept = 25")
 def missing_of_round_25(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Subtract the value at round 25 from each value; the round is the last key."""
+    """Return each value minus the value at n_kept = 25; n_kept is the last part of the key."""
     return _subtract_last_key(values_of(claim, rows), "25")
 
 
 @computed("{value} minus {value} at epsilon = 0.01")
 def gain_since_least_epsilon(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Subtract the value at ε = 0.01 from each value; ε is the last key."""
+    """Return each value minus the value at ε = 0.01; ε is the last part of the key."""
     return _subtract_last_key(values_of(claim, rows), "0.01")
 
 
 def _subtract_last_key(values: Values, base: str) -> Values:
-    """Subtract the value whose last key is `base` from each other value; NaN without it."""
+    """Subtract, from each value, the value whose key has `base` as last part and is else equal.
+
+    The result is NaN if there is no such value.
+    """
     return {
         key: value - values.get((*key[:-1], base), float("nan"))
         for key, value in values.items()

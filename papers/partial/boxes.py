@@ -1,4 +1,4 @@
-"""The spread of a score over fresh trainings, box by box: one panel a dataset."""
+"""Box plots of a score over fresh trainings, with a panel per dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.outputs.sweep import Sweep, drop_incomplete_points, looks_of
 
 
 class Boxes(Sweep):
-    """Figure: a box of the fresh trainings at each value, from quartile to quartile."""
+    """Figure: a box plot of fresh trainings for each value of a parameter or ε."""
 
     word: ClassVar[str] = "boxes"
     version: ClassVar[int] = 5
@@ -31,9 +31,10 @@ class Boxes(Sweep):
 
 
 def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
-    """Draw the median, the quartiles, and all trainings beyond 1.5 times their distance.
+    """Draw box plots: median, quartiles, and the trainings beyond the whiskers.
 
-    All panels have the same y axis, for comparison.
+    Whiskers extend up to 1.5 times the distance of the quartiles. All panels have the same y axis,
+    for comparison.
     """
     style.check_not_empty(frame)
     titles = list(dict.fromkeys(frame["panel"]))
@@ -71,10 +72,10 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
 
 
 def box_statistics(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Return the numbers of each box: statistics of the trainings of each point.
+    """Return the statistics that each box shows.
 
-    They are the `median`, `lower` and `upper` quartile, `least`, `largest` and `range` of `y`. A
-    point with a failed training has none of them.
+    They are the `median`, the quartiles `lower` and `upper`, `least`, `largest` and `range` of the
+    score over the trainings of a box. They are NaN if a training has failed.
     """
     shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
     rows = []

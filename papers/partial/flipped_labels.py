@@ -1,7 +1,8 @@
-"""The best thresholds for flipped labels, and blind thresholds: the toy example of BRC's paper.
+"""Thresholds that are best for flipped labels, compared with random ones: the toy example of BRC.
 
-*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. A threshold that
-is chosen by labels, flipped or not, reads the records: no theorem covers it.
+*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. BRC draws its
+thresholds blindly, that is, without the records. A threshold that is chosen by labels, flipped or
+not, reads the records, and no privacy theorem covers it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
 
 
 class FlippedLabels(Thresholds):
-    """Table and figure: thresholds and their α, drawn blindly and by flipped labels."""
+    """Table and figure: thresholds drawn blindly or by flipped labels, and their weights α."""
 
     word: ClassVar[str] = "flipped_labels"
     writes: ClassVar[tuple[str, ...]] = ("table", "figure")
@@ -95,7 +96,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 
 def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
-    """Return the noise of a method's rounds."""
+    """Return the noise of the rounds of a method's fit on `n` records at `epsilon`."""
     from .learners._half_spaces_noise import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
@@ -108,9 +109,10 @@ def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
 
 
 def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
-    """Return the threshold with the fewest errors: bins from it on are classified as positive.
+    """Return the threshold with the fewest errors, from 0 to `n_bins`.
 
-    0 classifies all records as positive, `n_bins` none; of equally good thresholds the first.
+    Bins at or above the threshold are classified as positive: 0 classifies all records as positive,
+    `n_bins` none. Of equally good thresholds the first is returned.
     """
     # Moving the threshold past a bin corrects its negatives and misclassifies its positives.
     steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
@@ -125,9 +127,10 @@ def vote_on_flipped_labels(
     flips: float,
     rng: np.random.Generator,
 ) -> list[Vote]:
-    """Run the rounds of BRC with the best thresholds for labels that are flipped at random.
+    """Run the rounds of BRC with thresholds that are best for labels flipped at random.
 
-    Codes of a column of `n_bins` bins, and the labels; weights, errors and noise are BRC's.
+    In each round each label is flipped with the probability `flips`. `codes` are the bins of the
+    records in the only column, `positive` the labels. Weights, errors and noise are those of BRC.
     """
     from privcurve.coding import scale_codes
     from privcurve.privacy.curator import Curator
@@ -135,7 +138,8 @@ def vote_on_flipped_labels(
     from .learners._half_spaces import HalfSpace, PrivateWeights, Rounds
 
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
-    # Edges between neighbouring bins, and the two outer edges.
+    # The possible thresholds on the learner's scale: below all bins, between neighbouring bins, and
+    # above all bins.
     borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
 
     class Flipped:
@@ -155,10 +159,11 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return the thresholds and their mean α for each kind and tenth of the line.
+    """Return the number and mean α of thresholds for each kind and tenth of the line.
 
-    Further columns describe all models of a kind: the ratio of mean α in the middle half to mean α
-    elsewhere, and the accuracy of the vote on points with these values and labels.
+    Further columns describe all models of a kind: the mean α of thresholds within a quarter of the
+    line's length from the boundary, divided by the mean α of the others; and the accuracy of the
+    vote on the points `values` with the labels `positive`.
     """
     width = bounds[1] - bounds[0]
     rows = []
@@ -198,7 +203,10 @@ def draw(
     bounds: tuple[float, float],
     boundary: float,
 ) -> Figure:
-    """Draw how often thresholds fall into each tenth, and α against the threshold of one model."""
+    """Draw how often thresholds fall into each tenth of the line, and the weights in one model.
+
+    `table` is the result of :func:`summary`; `first` has the thresholds of one model of each kind.
+    """
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
         left, right = figure.subplots(1, 2)

@@ -1,4 +1,4 @@
-"""The thresholds of one BRC model on a line, and the weight of each."""
+"""The thresholds of one BRC model with a single column, and the weight of each."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .learners._half_spaces import Vote
 
 
+# Beginning of messages that refuse a learner.
 KIND = "learner must be brc with intercept: threshold, one setting, and one numeric column"
 
 
@@ -66,7 +67,10 @@ class Thresholds(OneModel):
 
 
 def column_of(method: Method, domain: Domain) -> Column:
-    """Return the only column of a method's thresholds; ValueError if it has no such column."""
+    """Return the only column on which a method draws thresholds.
+
+    Raises ValueError if the method draws none, or on several columns.
+    """
     setting = method.settings[0]
     if method.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{KIND}; got {method.name}")
@@ -74,7 +78,7 @@ def column_of(method: Method, domain: Domain) -> Column:
         raise ValueError(f"{KIND}; got {method.name} with a grid or a share of the records")
     if setting.get("n_kept") is not None:
         raise ValueError(f"{KIND}; got {method.name} with rounds that do not vote (n_kept)")
-    # Like the learner, which draws from the columns that are not public to it.
+    # As in the learner: thresholds are on the columns that it treats as private.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]
@@ -85,8 +89,11 @@ def column_of(method: Method, domain: Domain) -> Column:
 
 
 def votes_frame(votes: Sequence[Vote], edges: Sequence[float]) -> pd.DataFrame:
-    """Return the threshold and the weight of each round where a threshold votes."""
-    # Its coefficient is 1.
+    """Return a table of the rounds in which a threshold votes: round, threshold and weight α.
+
+    Rounds in which the public columns vote are left out. `edges` are the edges of the bins.
+    """
+    # The half-space is x + intercept ≥ 0, as the coefficient is 1.
     borders = [
         (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
     ]
@@ -96,11 +103,10 @@ def votes_frame(votes: Sequence[Vote], edges: Sequence[float]) -> pd.DataFrame:
 def threshold_frame(
     rounds: Sequence[tuple[int, float, float]], edges: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the threshold and the weight of each round.
+    """Return a table of thresholds in the column's unit, from (round, threshold, weight) triples.
 
-    Values at or above the threshold are classified as positive, smaller values as negative. The
-    threshold is the lower edge of the first positive bin, so that it classifies each record like
-    the vote.
+    The given thresholds are on the learner's scale. A threshold of the result is the lower edge of
+    the first bin that is classified as positive; so it classifies each record as the model does.
     """
     n_bins = len(edges) - 1
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
@@ -111,7 +117,7 @@ def threshold_frame(
     return pd.DataFrame(rows, columns=["round", "threshold", "alpha"])
 
 
-BUCKETS = 10
+BUCKETS = 10  # parts into which the line is divided for counts
 ROOM = 0.02  # margin outside the bounds, for marks on them
 SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
 COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
@@ -127,7 +133,10 @@ def draw(
     bounds: tuple[float, float],
     boundary: float | None,
 ) -> Figure:
-    """Draw the histogram of thresholds at the left, and α against the threshold at the right."""
+    """Draw the histogram of thresholds on the left, and their weights α on the right.
+
+    A dashed line marks the `boundary`, the value at which the label changes, if it is known.
+    """
     if frame.empty:
         raise ValueError("model must have at least one threshold; got none")
     with style.paper():
@@ -154,7 +163,7 @@ def draw(
 def finish_weights(
     panel: Axes, column: str, bounds: tuple[float, float], boundary: float | None
 ) -> list[Artist]:
-    """Finish a panel of α against the threshold; return the content of the legend below."""
+    """Add lines and labels to the panel of weights; return the entries of the figure's legend."""
     panel.axhline(0, color="0.2", linewidth=0.6)
     if boundary is not None:
         line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}

@@ -1,4 +1,4 @@
-"""Checks that a study fits the outputs of the thesis."""
+"""Checks that a request for an output of the thesis fits its study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def check_curves(request: OutputRequest) -> None:
 
 
 def check_votes(request: OutputRequest) -> None:
-    """Raise ValueError if the option `learner` has votes that are added to a public start."""
+    """Raise ValueError if models of the option `learner` start from public scores.
+
+    Outputs that show votes can't show such a start.
+    """
     check_curves(request)
     for method in request.methods_of(request.options["learner"]):
         if any(setting.get("start") == "public" for setting in method.settings):

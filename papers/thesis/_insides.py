@@ -1,4 +1,4 @@
-"""Votes, margins and advantages of rounds of LazyBB models and trees."""
+"""The insides of LazyBB models and trees: votes, margins, and the advantage of each round."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ def is_of_trees(model: Inspection) -> bool:
 
 
 def margins_of(model: Inspection, part: Records) -> Floats:
-    """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
+    """Return the normalised margin y·Σ_t h_t/τ of each row of `part`, in [−1, 1], for τ rounds."""
     votes = model.learner.model_
     return np.asarray(votes.tally(model.learner._merge(part.codes)) * part.labels / votes.n_rounds)
 
 
 def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return net votes and their conditions, the heaviest first.
+    """Return the votes of a model with their conditions, the heaviest first.
 
-    The votes of a 1-rule are subtracted if its condition does not hold. The condition of a tree is
-    the path to a leaf, and adds nothing if it does not hold.
+    A positive number votes for the positive class; votes of equal conditions are added up. The
+    condition of a 1-rule is a bin: if it does not hold, the votes are subtracted. The condition of
+    a tree is the path to a leaf: if it does not hold, the votes count nothing.
     """
     voters = model.learner.model_
     if is_of_trees(model):
@@ -76,11 +77,17 @@ def round_by_round(
     repeats: int,
     seed: Seed,
 ) -> tuple[list[Floats], dict[str, list[tuple[Floats, Any]]]]:
-    """Train a setting, which need not be in any grid, and return its advantages and margins.
+    """Train a setting `repeats` times, and return the advantages and margins of each run.
 
-    The method gives learner, calibration and δ. Without noise (ε = ∞) all runs are equal, so one
-    run is trained. Return the advantages of each run's rounds; and the margins and counts of each
-    run, for "train" and, if the dataset has a test part, "test".
+    The learner, calibration and δ are the method's; the setting need not be in its grid. Without
+    noise (ε = ∞) all runs are equal, so only one is trained.
+
+    Returns
+    -------
+    advantages : list of arrays of shape (n_rounds,)
+    margins : dict
+        For "train" and, if the dataset has a test part, "test": the margins of the rows and their
+        counts, for each run.
     """
     point = Point(epsilon, setting, canonical.text(setting))
     advantages = []
@@ -98,11 +105,11 @@ def round_by_round(
 
 
 def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
-    """Return the advantage of the voter of each round over guessing, in [−1/2, 1/2].
+    """Return the advantage over guessing of each round's weak classifier, in [−1/2, 1/2].
 
-    The advantage is the weight of the correctly classified records under the normalised
-    distribution of the round, minus 1/2 (thesis, Definition 2.3.3), on the training rows. It is not
-    private: it is for the data owner.
+    The advantage is the total weight of the training records that the round's classifier gets
+    right, minus 1/2; the weights are those of the round, and add up to 1 (thesis, Definition
+    2.3.3). Advantages are exact statistics of the records, only for their owner.
     """
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds
@@ -118,7 +125,7 @@ def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, coun
         project(histogram, n_levels - 1, learner.density, rate, unit, weights)
         right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
         of_right = _histogram(level[right], counts[right], n_levels)
-        # Sums of fixed-point weights fit in 62 bits: exact.
+        # Weights are fixed-point integers whose sums fit in 62 bits, so the share has no rounding.
         own = weights[:n_levels]
         share = int((own * of_right).sum()) / int((own * histogram).sum())
         advantages[t] = share - 0.5

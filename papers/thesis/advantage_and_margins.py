@@ -1,4 +1,4 @@
-"""The advantage of each round of boosting, and the margins of the vote (thesis, Figure 5.1)."""
+"""The advantage of each round of boosting, and the margins of the model (thesis, Figure 5.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ WITHOUT_NOISE = "without noise"
 class AdvantageAndMargins(Output):
     """Figure: the advantage of each round over guessing, and the resulting margins.
 
-    The learning rate is a quarter of the assumed advantage, as the theory requires.
+    The theory assumes that each round has at least the advantage γ, and sets the learning rate to
+    γ/4; the figure shows where the assumption fails.
     """
 
     word: ClassVar[str] = "advantage_and_margins"
@@ -94,21 +95,28 @@ def histogram(
     margins: NDArray[np.float64], counts: NDArray[np.int64], n_bins: int = MARGIN_BINS
 ) -> NDArray[np.float64]:
     """Return the share of records in each of `n_bins` equal bins of [−1, 1]."""
-    # Margins lie on a lattice that may meet the edges: rounding must not scatter them.
+    # Margins are multiples of 1/τ and may lie on edges of bins: rounding errors must not move some
+    # of them into the bin below.
     places = np.floor((margins + 1) * n_bins / 2 + 1e-9).astype(np.int64)
     sums = np.bincount(np.clip(places, 0, n_bins - 1), weights=counts, minlength=n_bins)
     return sums / counts.sum()
 
 
 def rounds_needed(density: float, advantage: float) -> int:
-    """Return the number of rounds in the thesis' Theorem 3.0.1: 16 ln(1/κ)/γ²."""
+    """Return the number of rounds that Theorem 3.0.1 of the thesis requires: 16 ln(1/κ)/γ².
+
+    κ is the density, γ the advantage.
+    """
     return math.ceil(16 * math.log(1 / density) / advantage**2)
 
 
 def failing_round(
     advantages: NDArray[np.float64], required: float, window: int = WINDOW
 ) -> int | None:
-    """Return the first round with a mean advantage over the next `window` rounds below γ."""
+    """Return the first round from which the mean advantage of `window` rounds is below `required`.
+
+    None if there is no such round. Rounds count from 1.
+    """
     below = np.flatnonzero(window_means(advantages, window) < required)
     return int(below[0]) + 1 if len(below) else None
 
@@ -120,7 +128,7 @@ def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None
 
 
 def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
-    """Return the mean of `window` rounds from each round on; NaN where fewer are left."""
+    """Return, for each round, the mean over `window` rounds from it on; NaN if fewer are left."""
     if len(advantages) < window:
         raise ValueError(f"rounds must be at least the window of {window}; got {len(advantages)}")
     means = np.convolve(advantages, np.full(window, 1 / window), mode="valid")
@@ -128,7 +136,7 @@ def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArr
 
 
 def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd.DataFrame:
-    """Return the mean advantage of each round over runs, with :func:`window_means`."""
+    """Return a table of the mean advantage of each round over runs, with :func:`window_means`."""
     values = np.array(runs)
     rounds = pd.array(np.arange(1, values.shape[1] + 1), dtype="Int64")
     frame = _tidy(ADVANTAGE, calibration, "train", values, round=rounds)
@@ -138,7 +146,10 @@ def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd
 def margin_frame(
     calibration: str, part: str, runs: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]]
 ) -> pd.DataFrame:
-    """Return the mean share of records over runs, by the lower edge of a bin of margins."""
+    """Return a table of the histogram of margins: the mean over runs of each bin's share.
+
+    The column `margin` has the lower edge of the bin.
+    """
     values = np.array([histogram(margins, counts) for margins, counts in runs])
     edges = -1 + 2 * np.arange(MARGIN_BINS) / MARGIN_BINS
     return _tidy(MARGIN, calibration, part, values, margin=edges).assign(window_mean=math.nan)
@@ -147,7 +158,10 @@ def margin_frame(
 def _tidy(
     quantity: str, calibration: str, part: str, values: NDArray[np.float64], **places: Any
 ) -> pd.DataFrame:
-    """Return mean and standard deviation over runs, at rounds or margins."""
+    """Return a table with mean and standard deviation of `values` over runs.
+
+    `values` has the shape (n_runs, n); `places` has the n rounds or margins.
+    """
     n_runs, n = values.shape
     std = values.std(axis=0, ddof=1) if n_runs > 1 else math.nan
     missing = {"round": pd.array([pd.NA] * n, dtype="Int64"), "margin": np.full(n, math.nan)}
@@ -177,10 +191,11 @@ def draw(
     titles: Mapping[str, str],
     drawn: str,
 ) -> Figure:
-    """Draw the advantage by round above, and the histogram of margins of one calibration below.
+    """Draw the advantages of rounds and, below, the histogram of margins of one calibration.
 
-    Thin lines are means over runs, thick lines means over runs and a window of rounds; a mark is
-    the round where the weak learner's assumption, an advantage of γ, fails.
+    `frame` has the rows of :func:`advantage_frame` and :func:`margin_frame`. Thin lines are means
+    over runs, thick lines means over runs and a window of rounds. A mark is at the round from which
+    the advantage is below the assumed γ (`required`). `drawn` is the calibration of the histogram.
     """
     advantages = frame[frame["quantity"] == ADVANTAGE]
     margins = frame[(frame["quantity"] == MARGIN) & (frame["calibration"] == drawn)]
@@ -215,7 +230,7 @@ def _draw_advantages(
             mark |= {"color": look["color"], "markeredgewidth": 1.2}
             panel.plot(fails, rows["window_mean"].iloc[fails - 1], **mark)
     panel.axhline(required, **GAMMA, zorder=2)
-    # Below the line, at the left.
+    # The label of the line for γ is below it, at the left.
     place: Any = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "color": "0.2"}
     axes = panel.get_yaxis_transform()
     panel.annotate(f"γ = {required:g}", (0.015, required), xycoords=axes, **place)

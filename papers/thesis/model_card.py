@@ -1,7 +1,7 @@
-"""One private model: its conditions, its accuracy, its privacy statement.
+"""Card of one private model: its conditions, accuracy and privacy statement.
 
-The statement on the card is about one model. The CSV of votes is for the comparison with printed
-models: it has the models of all repeats of all methods, and their budgets add up.
+The statement on the card is only about this model. A CSV file has the votes of the models of all
+repeats and methods, for the comparison with printed models; the budgets of these models add up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ INSPECTED = ("lazybb", "topdown")
 
 
 class ModelCard(Output):
-    """Table and figure of the first model, and the votes of all of them."""
+    """Table and figure of a model (the first repeat); a CSV file with the votes of all models."""
 
     word: ClassVar[str] = "model_card"
     version: ClassVar[int] = 6
@@ -100,7 +100,7 @@ class ModelCard(Output):
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(votes_of(model, _bin_names(model, domain)))
         tested = model.unseen is not None
-        # As the paper's card is headed; a study may give its method any title.
+        # The heading of the card in the thesis; a study may give its method another title.
         label = "LazyBB with 1-rules" if not is_of_trees(model) else method.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None
@@ -117,15 +117,16 @@ class ModelCard(Output):
 
 
 def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the bins of the learner's input."""
+    """Return the names of the bins that the learner sees, which may be merged bins, by column."""
     return model.learner._on_groups(domain)[1].bin_names
 
 
+# The row in the CSV file of a model without votes.
 NO_VOTES: list[tuple[int, str | None]] = [(0, None)]
 
 
 def votes_in_order(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
-    """Return a model's votes, the heaviest first, then votes for before votes against."""
+    """Return a model's votes as a table, the heaviest first; positive before negative if equal."""
     ordered = sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0]))
     return pd.DataFrame(ordered, columns=["votes", "condition"])
 
@@ -166,9 +167,10 @@ def notes_of(
 def votes_frame(
     calibration: str, epsilon: float, models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]]
 ) -> pd.DataFrame:
-    """Return the votes of several models, one row for each vote (at least one for each model).
+    """Return the votes of several models, with a row per vote; a model without votes has one row.
 
-    The models have the same records: their ε add up, which the statement of one model does not say.
+    `models` are triples: repeat, accuracy, votes. All are trained on the same records, so their ε
+    add up, which the statement of a single model does not say.
     """
     names = ["calibration", "epsilon", "repeat", "accuracy", "votes", "condition"]
     rows = [

@@ -1,7 +1,7 @@
 """Compare the printed numbers of the thesis with ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
 
-A difference is our number minus the printed number, in standard errors. docs/research/thesis.md
-describes the standard errors.
+A difference is our number minus the printed number, divided by the standard error of this
+difference (docs/research/thesis.md).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
 
-# Files of printed numbers, named like the outputs with our numbers.
+# Files of printed numbers. Each has the name of the output with our numbers.
 TABLES = ("sparsity", "rademacher", "model_card")
 
 
 class Printed(Output):
-    """Table: each number of ``papers/<paper>/printed/`` with ours, in standard errors."""
+    """Table: each number of ``papers/<paper>/printed/`` with ours, and their difference."""
 
     word: ClassVar[str] = "printed"
     version: ClassVar[int] = 3
@@ -109,11 +109,13 @@ NOTES = (
     "Table 5.3: votes are means over our models at that ε, of the bin that comes nearest.",
 )
 
-Ours = tuple[float, float, float]  # value, standard error of the difference, difference
+# Our value, the standard error of its difference to the printed value, and the difference divided
+# by this standard error.
+Ours = tuple[float, float, float]
 
 
 def difference(ours: float, printed: float, standard_error: float) -> float:
-    """Return (ours − printed)/standard error; 0 if they are equal, NaN if one is missing."""
+    """Return (ours − printed)/standard error: 0 if the numbers are equal, NaN if one is missing."""
     if ours == printed:
         return 0.0
     return (ours - printed) / standard_error if standard_error > 0 else math.nan
@@ -137,11 +139,11 @@ def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFra
 
 
 def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Compare features used: mean, standard deviation and percentage.
+    """Compare the features used: mean, standard deviation and percentage.
 
-    Both sides have the same number n of trainings and divide by n in the standard deviation s. So
-    the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), and the difference of
-    standard deviations √((s₁² + s₂²)/(2(n − 1))).
+    The thesis and we have the same number n of trainings, and standard deviations s₁ and s₂ with n
+    in the denominator. The standard error is therefore √((s₁² + s₂²)/(n − 1)) for the difference of
+    means, and √((s₁² + s₂²)/(2(n − 1))) for the difference of standard deviations.
     """
     rows = []
     for row, mine in _pair_rows(printed, ours):
@@ -155,13 +157,16 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare_number(value: float, printed: str, error: float) -> Ours:
-    """Compare a number with standard error `error` with a printed, rounded number."""
+    """Compare our number, whose standard error is `error`, with a printed, rounded number."""
     error = math.hypot(error, rounding(printed))
     return value, error, difference(value, float(printed), error)
 
 
 def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
-    """Compare a mean of n trainings with a printed number from one training."""
+    """Compare our mean over trainings with a printed number that counts as one training.
+
+    `n` is the key of our number of trainings in `values`.
+    """
     error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
     return _compare_number(values[quantity], printed, error)
 
@@ -169,7 +174,7 @@ def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed:
 def _pair_rows(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Return each printed row with our rows of both calibrations."""
+    """Yield each printed row with our row of each calibration."""
     for row in printed.to_dict("records"):
         yield row, {c: _our_row(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -185,16 +190,16 @@ def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) 
 def compare_settings(
     printed: pd.DataFrame, selected: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compare selected settings, and the loss in accuracy with the printed setting.
+    """Compare the selected settings with the printed settings.
 
-    Each row is a hyperparameter. All hyperparameters of a setting have the same difference: the
+    Each row is a hyperparameter. Its difference is not of its values, but of the two settings: the
     cross-validated accuracy of our setting minus the accuracy of the printed setting, both trained
-    by us, paired by fold.
+    by us and paired by fold.
     """
     folds = _fold_accuracies(runs)
     rows = []
     for row, mine in _pair_rows(printed, selected):
-        # Where all settings have failed, none is selected.
+        # If all settings have failed, none is selected.
         texts = {c: one["setting"] for c, one in mine.items()}
         settings = {c: json.loads(t) if isinstance(t, str) else {} for c, t in texts.items()}
         losses = {}
@@ -232,7 +237,10 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
 def _loss(
     mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None
 ) -> tuple[float, float]:
-    """Return the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
+    """Return the standard error of the mean gap in accuracy, and the gap divided by it.
+
+    The gap is ``mine − theirs``, paired by fold. Both results are NaN if a fold is missing.
+    """
     if mine is None or theirs is None or set(theirs) != set(mine):
         return math.nan, math.nan
     gaps = [mine[fold] - theirs[fold] for fold in mine]
@@ -258,9 +266,9 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
 def compare_card(
     printed: pd.DataFrame, printed_accuracy: pd.DataFrame, ours: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compare a printed model with ours: votes of each of its conditions, and accuracy.
+    """Compare a printed model with ours: the votes of each of its conditions, and its accuracy.
 
-    `nearest_bin` of a printed condition is our name of it.
+    The column `nearest_bin` of `printed` has the name of our bin that comes nearest to a condition.
     """
     rows = []
     for row in printed.to_dict("records"):
@@ -291,7 +299,7 @@ def join_in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as a reader wants it."""
+    """Return the table for readers: texts with fewer digits."""
     texts = frame[["table", "dataset"]].copy()
     texts["ε"] = [f"{value:g}" for value in frame["epsilon"]]
     texts["quantity"] = [text.replace("_", " ") for text in frame["quantity"]]
@@ -310,12 +318,14 @@ def _models_of(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str
 
 
 def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
-    """Return our row for a printed row; ValueError unless exactly one matches."""
+    """Return our row for a printed row; raise ValueError unless exactly one matches."""
     mine = frame[(frame["dataset"] == row["dataset"]) & (frame["calibration"] == calibration)]
     mine = mine[mine["epsilon"].map(short_text) == short_text(row["epsilon"])]
     if len(mine) != 1:
         where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
-        raise ValueError(f"Table {row['table']}: {len(mine)} of our rows for {where}, not one")
+        raise ValueError(
+            f"Table {row['table']}: one of our rows must match {where}; got {len(mine)}"
+        )
     return mine.iloc[0].to_dict()
 
 
@@ -324,7 +334,7 @@ def _setting_key(setting: Mapping[Any, Any]) -> str:
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:
-    # A user's study may leave a hyperparameter at its default.
+    # NaN for a hyperparameter that a user's study leaves at its default.
     return float(setting.get(name, math.nan))
 
 

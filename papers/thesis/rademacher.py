@@ -1,4 +1,4 @@
-"""The Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
+"""The Rademacher complexity of 1-rules, and the margin bound on the accuracy of boosted 1-rules.
 
 Formulas and their sources: docs/research/thesis.md.
 """
@@ -72,9 +72,10 @@ class Rademacher(Output):
         context.write(Table(frame, CAPTION, notes_of(frame), format_table(frame)))
 
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # of the bound
 
-# The thresholds θ, fixed before any data are seen: the bound pays for their number.
+# The thresholds θ of margins. They are fixed before any data are seen. The bound takes the best of
+# them, which a union bound over their number makes valid.
 THRESHOLDS = tuple(k / 100 for k in range(1, 101))
 
 CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
@@ -89,10 +90,10 @@ class Estimate(NamedTuple):
     n: int
 
     def upper(self, failure: float) -> float:
-        """Return an upper confidence limit that fails with at most this probability.
+        """Return an upper confidence limit of the complexity, wrong with probability ≤ `failure`.
 
-        By McDiarmid's inequality: each of the n · n_draws signs moves the mean of the draws
-        by at most 2/(n · n_draws).
+        It follows from McDiarmid's inequality: each of the n · n_draws random signs moves the
+        mean of the draws by at most 2/(n · n_draws).
         """
         return self.value + math.sqrt(2 * math.log(1 / failure) / (self.n * self.n_draws))
 
@@ -100,10 +101,11 @@ class Estimate(NamedTuple):
 def supremum(
     codes: NDArray[np.unsignedinteger[Any]], n_bins: Sequence[int], sums: NDArray[np.int64]
 ) -> int:
-    """Return the largest correlation of a 1-rule with signs, added up by rows of records.
+    """Return the largest correlation max_h Σ_i σ_i h(x_i) of 1-rules h with signs σ.
 
-    This is max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: the
-    class contains the negation of each rule, so the absolute value is a correlation too.
+    `sums` has the sum of the signs of the records that are equal to each row of `codes`. The
+    1-rules are +1 in one bin and −1 outside it, or constant; and their negations, so that the
+    maximum is over absolute values.
     """
     total = int(sums.sum())
     largest = abs(total)
@@ -120,13 +122,17 @@ def estimate(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors."""
+    """Estimate the Rademacher complexity E_σ sup_h (1/n) Σ_i σ_i h(x_i) of 1-rules h.
+
+    The estimate is the mean over `n_draws` random sign vectors σ. `counts` says how many records
+    each row of `codes` stands for.
+    """
     if n_draws < 2:
         raise ValueError(f"n_draws must be at least 2, for a standard error; got {n_draws}")
     n = int(counts.sum())
     draws = np.empty(n_draws)
     for k in range(n_draws):
-        # The sum of `counts` independent signs.
+        # For each row, the sum of as many independent signs as it has records.
         sums = 2 * rng.binomial(counts, 0.5) - counts
         draws[k] = supremum(codes, n_bins, sums) / n
     return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
@@ -142,13 +148,13 @@ def complexity_of(model: Inspection, n_draws: int, rng: np.random.Generator) -> 
 def bound_of(
     margins: NDArray[np.float64], counts: NDArray[np.int64], complexity: Estimate
 ) -> tuple[float, float]:
-    """Return the best lower bound on a vote's accuracy, and the threshold that attains it.
+    """Return the best lower bound on a model's accuracy, and the threshold that attains it.
 
-    With probability `CONFIDENCE` over the records, for all votes and all thresholds θ,
-    error ≤ ramp loss at θ + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)), K the number of thresholds (a
-    union bound) and R an upper confidence limit of the complexity. R gets half of the failure
-    probability. Margins are normalised. Margins and complexity are computed on the training records
-    of the vote; a bound below 0 is vacuous.
+    With probability `CONFIDENCE` over the draw of the training records, for all boosted models and
+    all thresholds θ, error ≤ (ramp loss at θ) + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)). K is the number of
+    thresholds (union bound), R an upper confidence limit of the complexity, and δ the failure
+    probability without the half that R uses. `margins` are the normalised margins of the training
+    records. A bound below 0 says nothing.
     """
     failure = (1 - CONFIDENCE) / 2
     rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
@@ -180,12 +186,15 @@ def row_of(
 
 
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Join mean and standard deviation of the bounds of models with a study's fresh accuracy."""
+    """Return mean and standard deviation of the bound over models, with the fresh accuracy.
+
+    `bounds` has rows of :func:`row_of`; `accuracy` is the study's table ``accuracy``.
+    """
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(
         ["dataset", "method", "epsilon"], sort=False
     ):
-        # Within rounding: a file may have moved the last bit of ε.
+        # Compared with a tolerance, as a file may have changed the last bit of ε.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
         fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["method"] == method) & same]
         if len(fresh) != 1:
@@ -204,7 +213,7 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as a reader wants it."""
+    """Return the table for readers: fewer columns, with errors after ±."""
     forms = {
         "Rademacher complexity": "{complexity:.5f} ± {standard_error:.5f}",
         "θ": "{threshold:.2f}",

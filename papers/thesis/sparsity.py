@@ -42,7 +42,7 @@ class Sparsity(Output):
         context.write(Table(frame, f"Features used by {whose}", NOTES, format_table(frame)))
 
 
-# As in the thesis.
+# Number of trainings, as in the thesis.
 REPEATS = 5
 
 ONE_RULES = "LazyBB with 1-rules"
@@ -55,7 +55,10 @@ NOTES = (
 
 
 def count_features(domain: Domain, methods: Sequence[Method]) -> int:
-    """Return the number of bins of the methods' input, after a fit merges mixed bins."""
+    """Return the number of bins of all columns that the methods see.
+
+    Learners that merge mixed bins see fewer bins than the encoded data have.
+    """
     few = {few for one in methods for setting in one.settings for few in one.few_bins(setting)}
     if domain.mixed_bins is None or not few:
         return domain.width
@@ -64,9 +67,10 @@ def count_features(domain: Domain, methods: Sequence[Method]) -> int:
 
 
 def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:
-    """Return the statistics of features used for each dataset, calibration and ε.
+    """Return mean, standard deviation and percentage of the features used.
 
-    `widths` has the number of features of each dataset, in the order of the rows.
+    There is a row for each dataset, calibration and ε. `refits` are the fresh trainings. `widths`
+    has the number of all features by dataset, in the order of the rows.
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:
@@ -81,7 +85,7 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
                     "one twice"
                 )
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
-            # A failed training makes the mean missing; it is not averaged over the others.
+            # If a training has failed, the mean is missing: a mean over the others could be biased.
             used = used if len(used) == REPEATS else used.iloc[:0]
             mean = float(used.mean())
             rows.append(

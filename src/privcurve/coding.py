@@ -1,8 +1,8 @@
 """Encode numbers and categories as integer codes, and codes as a one-hot matrix.
 
 An *encoded matrix* has a row per record and a column per feature; column ``j`` holds codes ``0 …
-n_bins[j] - 1``. The meaning of a code is public, and no code depends on another record. The
-pipeline (`datasets`) and a learner with ``bounds=`` produce the same codes, bit by bit.
+n_bins[j] - 1``. The meaning of a code is public, and the codes of a record depend on no other
+record. The pipeline (`datasets`) and a learner with ``bounds=`` produce the same codes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.unsignedinteger[Any]]
-# Array types, named by their content. Signs are labels, −1 or +1.
+# Types of arrays, named by their content. Signs are labels −1 and +1.
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
-# Type names of missing values; two of them are pandas types.
+# Names of the types of missing values, of Python and pandas (which need not be imported for this).
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 EQUAL = "equal"
@@ -36,22 +36,23 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# The logarithmic half of mixed bins halves the range this often. The finest bins are about 2^-14 of
-# the range wide, so a public bound that is ten thousand times too wide costs little.
+# The logarithmic half of mixed bins goes down to 2^-HALVINGS of the range. So even if public bounds
+# are ten thousand times too wide, there are still bins that distinguish the values.
 HALVINGS = 14
 
-# Version of PrivGAM's rule for merging mixed bins, part of the checksum of data with mixed bins: a
-# new version makes their results out of date, and no others. The number of bins after other
-# learners' merging (`few_bins` of their entries) is part of the ids of runs.
+# Version of PrivGAM's rule for merging mixed bins. It is a part of the checksum of data with mixed
+# bins, so that a new version makes only results on such data out of date. (Other learners merge to
+# `few_bins` of their registry entries, which is a part of the ids of runs.)
 MERGING = 3
 
-# Labels are signed bytes; codes have at most two bytes.
+# Maximum numbers of classes and of codes of a column: labels are signed bytes, and codes have at
+# most two bytes.
 MOST_CLASSES = 128
 MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Encoded records with labels: the only form that a learner receives."""
+    """Encoded records with labels: the form in which a learner receives records in memory."""
 
     codes: Codes  # (n_rows, n_columns)
     # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
@@ -66,21 +67,24 @@ class Records(NamedTuple):
 
     @property
     def learner(self) -> str:
-        """Name of the learner whose fit seals the records; empty for open records."""
+        """Name of the learner whose private fit sealed the records; empty if they aren't sealed."""
         return ""
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, for a curator's rows: this object."""
+        """The records without a seal, for the rows of a curator; here, this object."""
         return self
 
     @property
     def batch(self) -> str:
-        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        """The name of the batch, if these records were sampled from a fit; else empty."""
         return ""
 
     def as_batch(self, drawn: Records, name: str) -> Records:
-        """Return some of these records as a batch of the fit: themselves."""
+        """Return `drawn`, a sample of these records, as the batch `name` of the fit.
+
+        Records that are not sealed need no mark, so that the result is `drawn` itself.
+        """
         return drawn
 
     def copy(self) -> Records:
@@ -93,9 +97,9 @@ class Records(NamedTuple):
 def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
     """Return the positions of at most `at_most` records of each person, in increasing order.
 
-    The choice depends on the person's name, the number of the person's records, and the seed, but
-    not on the content of records or on other persons' records. So a change of one person's records
-    changes at most `at_most` of the kept records, and none of another person.
+    The choice depends on the name of the person, on the number of the person's records, and on the
+    seed, but neither on the content of records nor on other persons. So if the records of one
+    person change, at most `at_most` of the kept records change, and none of another person.
     """
     places: dict[str, list[int]] = {}
     for place, person in enumerate(persons):
@@ -118,14 +122,17 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the position of the class with the highest score.
 
-    For two classes there is one score per row, and class 1 if it is above zero. For more classes
-    there is one score per class, and ties go to the first class.
+    For two classes, `scores` has one score per row, and the result is 1 where it is above zero. For
+    more classes, it has one score per row and class; ties go to the first class.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return the first bin of each column if all bins are numbered, then the number of bins."""
+    """Return the number of the first bin of each column, if the bins of all columns are numbered.
+
+    The last item of the result is the total number of bins.
+    """
     counts = np.asarray(n_bins)
     starts = np.zeros(counts.size + 1, dtype=np.int64)
     counts.cumsum(out=starts[1:])
@@ -154,9 +161,9 @@ def edges(
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low`, the last is `high` (`high` + 1 for whole numbers). All
-        others are rounded to twelve digits, so that they are the same on every machine and as
-        printed.
+        Increasing edges, from `low` to `high` (`high` + 1 for whole numbers). All others are
+        rounded to twelve digits, so that they are the same on every machine, and equal to their
+        printed form.
 
     Raises
     ------
@@ -192,9 +199,9 @@ def edges(
 
 
 def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
-    """Return the spacing that makes mixed bins finest near 0 if both bounds are ≤ 0.
+    """Return ``mixed-high`` in place of ``mixed`` if both bounds are ≤ 0; else return `spacing`.
 
-    Other spacings are returned unchanged.
+    So mixed bins are finest near 0.
     """
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
@@ -205,8 +212,8 @@ def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) ->
     if from_high:
         ends = high - width * _mixed_shares(n_bins)[:0:-1]
     elif low < 0 < high and n_bins > 1:
-        # The even half of the bins is split by width, the logarithmic half equally between both
-        # sides.
+        # The number of bins below 0: the evenly spread half of the bins is split between both sides
+        # of 0 by their widths, the logarithmic half is split equally.
         below = min(max(round(n_bins * (0.5 * -low / width + 0.25)), 1), n_bins - 1)
         ends = np.concatenate(
             [low * _mixed_shares(below)[:0:-1], high * _mixed_shares(n_bins - below)[:-1]]
@@ -236,7 +243,7 @@ def _mixed_shares(n_bins: int) -> Floats:
 
 
 def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
-    """Return the bin of each number, given the increasing edges that the bins' names show.
+    """Return the bin of each number, from the increasing edges of the bins.
 
     A value on an edge belongs to the bin above it, the upper bound to the last bin. Values outside
     the bounds belong to the nearest bin.
@@ -276,10 +283,11 @@ def code_equal_width(
 
 
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
-    """Return the merged bin of each code, by column: at most `most` groups of neighbouring codes.
+    """Merge neighbouring codes of each column into at most `most` groups.
 
-    `neighbours` is the number of leading codes of each column that may be merged, because their
-    order has a meaning. Other codes are not merged.
+    The function returns, for each column, the group of each code. `neighbours` has, for each
+    column, the number of its first codes that may be merged, because their order has a meaning. The
+    other codes stay separate, in addition to the groups.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
@@ -292,10 +300,10 @@ def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> l
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Return a sparse matrix with a column for each code of each column, `value` where it applies.
+    """Encode codes one-hot: a sparse matrix with a column for each code of each column.
 
-    Each row has exactly one entry per encoded column, so its L2 norm is ``value · √n_columns`` for
-    any data.
+    An entry is `value` where the record has the code. Each row has exactly one entry per encoded
+    column, so that its L2 norm is ``value · √n_columns`` for any data.
     """
     from scipy.sparse import csr_array
 
@@ -312,8 +320,8 @@ def scale_codes(
 ) -> NDArray[np.float64]:
     """Scale the codes of each column to numbers from −1 to 1: −1 + 2·code/(n_bins − 1).
 
-    Numbers keep their order; categories have the order of their description. A column with one code
-    is 0. The result is in row-major (``C``) or column-major (``F``) order.
+    Categories are in the order of the dataset's description. A column with a single code becomes 0.
+    The result is stored in row-major (``C``) or column-major (``F``) order.
     """
     distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):

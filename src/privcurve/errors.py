@@ -1,4 +1,4 @@
-"""The base class of expected errors, exit codes, and the end of commands in a pipe."""
+"""The base class of expected errors, exit codes, and a decorator for commands in a pipe."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-# Exit codes of all sub-commands. USAGE is also argparse's code; STOPPED is for Ctrl-C.
+# Exit codes of all sub-commands. USAGE is the code that argparse uses; STOPPED is for Ctrl-C.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
 
@@ -14,13 +14,13 @@ Arguments = ParamSpec("Arguments")
 
 
 class ExpectedError(Exception):
-    """An error whose message has the fault and the remedy; programs show only the message."""
+    """An error whose message has the fault and the remedy; commands show it without a traceback."""
 
-    exit_code = FAILED  # of the command that it ends
+    exit_code = FAILED  # exit code of a command that ends with this error
 
 
 def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
-    """Decorate a command: it fails without a message if its reader closes the pipe."""
+    """Decorate a command: if the reader of its output closes the pipe, it fails silently."""
 
     @wraps(main)
     def run(*args: Arguments.args, **keywords: Arguments.kwargs) -> int:

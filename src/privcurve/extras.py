@@ -1,4 +1,4 @@
-"""Optional packages, and the extra of privcurve that installs each."""
+"""Optional packages: which extra of privcurve installs a package, and whether it is installed."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def explain_missing(module: str, user: str) -> str | None:
 
 
 def check(module: str, user: str) -> None:
-    """Raise `MissingPackageError` if a package is not installed, without importing it."""
+    """Raise `MissingPackageError` if a package is not installed; the package is not imported."""
     if fault := explain_missing(module, user):
         raise MissingPackageError(fault)

@@ -20,9 +20,9 @@ _REASONS = {
     errno.EACCES: "you may not write there; change its permissions or work in another folder",
 }
 
-# Folder of the system with the open files of each process.
+# The folder of the system that has the open files of each process.
 PROCESSES = Path("/proc")
-MOST_LINKS = 40
+MOST_LINKS = 40  # links that are followed before they count as a circle
 # The file of a folder's lock (`lock_folder`).
 LOCK = ".lock"
 
@@ -32,7 +32,7 @@ class WriteError(OSError):
 
 
 def display_path(path: Path) -> Path:
-    """Return a path for messages: relative to the working folder, if it is inside."""
+    """Return a path for messages: relative to the working folder if it is in it, else unchanged."""
     try:
         return path.absolute().relative_to(Path.cwd())
     except ValueError:
@@ -41,7 +41,7 @@ def display_path(path: Path) -> Path:
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError into a WriteError, which names the path and the remedy."""
+    """Convert an OSError, raised in the context, to a WriteError with the path and the remedy."""
     try:
         yield
     except OSError as error:
@@ -52,10 +52,11 @@ def write_errors(path: Path) -> Iterator[None]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name in the same folder, then move it into place.
 
-    The function creates the folder if necessary, follows links and keeps them. It writes directly
-    to pipes, terminals and devices, as a moved file would replace them. `write` gets the path to
-    write to, which has the same ending as `path` (or as the target of a link). Raises WriteError,
-    for example if the disk is full; the former file then remains.
+    The function creates the folder if necessary. If `path` is a link, it replaces the target and
+    keeps the link. To pipes, terminals and devices it writes directly, as a moved file would
+    replace them. `write` is called with the path to write to, which has the same ending as `path`
+    (or as the target of the link). Raises WriteError, for example if the disk is full; then the
+    former file remains.
     """
     with write_errors(path):
         target = _target(path)
@@ -78,8 +79,9 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Return the plain file, or new path, behind links; None if it is something else.
+    """Follow links, and return the path of a plain file, a folder, or a file that does not exist.
 
+    Returns None for a pipe, a terminal, a device, or the name of an open file (``/dev/stdout``).
     Raises OSError if links form a circle.
     """
     for _ in range(MOST_LINKS):
@@ -99,7 +101,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def check_room(folder: Path, n_bytes: int) -> None:
-    """Raise WriteError unless `n_bytes` can be written in a folder; a temporary file tests it."""
+    """Raise WriteError if `n_bytes` can't be written in a folder; a temporary file tests this."""
     with write_errors(folder), tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         append(file.fileno(), bytes(n_bytes))
         os.fsync(file.fileno())
@@ -107,7 +109,10 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; only one process at a time can hold it. Raises WriteError."""
+    """Hold the lock of a folder in the context: only one process at a time can hold it.
+
+    Raises WriteError if the file of the lock can't be written.
+    """
     from filelock import FileLock  # slow to import, and few commands lock
 
     lock = FileLock(folder / LOCK, mode=0o600)
@@ -120,12 +125,12 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def open_private(path: Path, mode: str) -> IO[bytes]:
-    """Open a file without a buffer; only its owner can read a new file."""
+    """Open a file without a buffer; if the file is new, only its owner can read it."""
     return open(path, mode, buffering=0, opener=partial(os.open, mode=0o600))
 
 
 def append(file: int, data: bytes) -> None:
-    """Append all of the data or, if the disk has no room for it, none."""
+    """Write all of the data at the present position or, if this fails, none of it."""
     end = os.lseek(file, 0, os.SEEK_CUR)
     try:
         while data:

@@ -1,4 +1,4 @@
-"""Read rows and labels given in Python: names of columns, and types of labels."""
+"""Find names of columns and types of labels in what a user passes to the Python API."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from privcurve.coding import ABSENT
 
-# Query objects (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have one of these methods, which
-# returns a table.
+# Query objects (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have one of these methods, which runs
+# the query and returns a table.
 _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "execute")
 
 # Names of the types of labels in model files.
@@ -27,13 +27,14 @@ DAY = "date"
 TIME = "time"
 UTC_TIME = "time in UTC"
 
-# Types that JSON lacks. A model's file stores them as texts.
+# Types of labels that JSON lacks: a model file stores such labels as texts.
 OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
-# Labels of these types are equal if their numbers are equal.
+# Labels of these types are compared as numbers: True equals 1 and 1.0.
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
-# A subclass comes before its base: True is an int, and a datetime is a date.
+# The first type that fits counts, so a subclass comes before its base: True is an int, too, and a
+# datetime is a date.
 _OF_PYTHON: Mapping[type, str] = {
     **{bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT, Decimal: DECIMAL},
     **{datetime: TIME, date: DAY},
@@ -41,9 +42,9 @@ _OF_PYTHON: Mapping[type, str] = {
 
 
 def column_names(rows: Any) -> list[Any]:
-    """Return the column names of a frame, a mapping or a structured array; otherwise none.
+    """Return the column names of a frame, a mapping or a structured array; else an empty list.
 
-    Raises ValueError for a query that has not run.
+    Raises ValueError for a query that has not run yet.
     """
     # A sparse array of SciPy may be a mapping of positions to values.
     if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
@@ -64,7 +65,7 @@ def column_names(rows: Any) -> list[Any]:
 
 
 def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
-    """Return labels as an array; numbers, truth values and times get NumPy's type.
+    """Convert labels to an array; numbers, truth values and times get a type of NumPy.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
     Returns
     -------
     ndarray of shape (n_rows,)
-        With dtype object if labels are dates, Decimals or times with a zone, have several types, or
-        some are missing.
+        The dtype is object if labels are dates, Decimals or times with a zone, if they have several
+        types, or if some are missing.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     column_names(y)
-    # NumPy would also convert the numbers of a list that has texts.
+    # Without dtype=object, NumPy would convert a list of numbers and texts to texts.
     given = np.asarray(y, dtype=object if isinstance(y, Sequence) else None)
     labels = np.asarray(column_or_1d(given, warn=warn))
     if labels.dtype != object or any(map(is_absent, labels)):
@@ -123,7 +124,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the name of a label's type, or the name of its class if labels can't have the type."""
+    """Return the name of the type of a label; the name of its class if it is no type of labels."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
@@ -152,7 +153,7 @@ def check_word(value: Any) -> None:
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a value means a missing one."""
+    """Return whether a value stands for a missing value: None, NaN, NaT or NA."""
     is_nan = isinstance(value, (float, np.floating, np.datetime64)) and value != value
     return type(value).__name__ in ABSENT or bool(is_nan)
 
@@ -164,20 +165,23 @@ def type_of_classes(classes: Any) -> str:
 
 
 def plain_label(value: Any) -> Any:
-    """Return a label without a type of NumPy or pandas; times keep NumPy's type."""
+    """Convert a label from a type of NumPy or pandas to Python's; a time becomes a datetime64.
+
+    A time with a zone becomes a datetime in UTC.
+    """
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             return value.astimezone(UTC)
         return np.datetime64(value.replace(tzinfo=None), "us")
     if isinstance(value, np.floating):
-        # A float32 has few digits: 0.1, as written.
+        # Convert through text: the float32 0.1 becomes 0.1, and not 0.10000000149.
         return float(str(value))
     is_plain = not isinstance(value, np.generic) or isinstance(value, np.datetime64)
     return value if is_plain else value.item()
 
 
 def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct labels of y as classes, in their order.
+    """Convert distinct labels of y to classes, in the same order.
 
     Whole numbers of float64 become integers: pandas converts integers to float64 if a label is
     missing, and no model may reveal that.
@@ -189,7 +193,7 @@ def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def shorten(label: Any) -> Any:
-    """Return a whole number as an integer."""
+    """Return a float that is a whole number as an integer; other labels are unchanged."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
@@ -213,9 +217,9 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def read_classes(kind: str, names: Any) -> list[Any]:
-    """Return classes as labels of a type.
+    """Convert names of classes to labels of the type `kind`.
 
-    Raises ValueError for a name that is not readable as this type.
+    Raises ValueError if a name is not a label of this type.
     """
     try:
         return [_READERS[kind](name) for name in names]

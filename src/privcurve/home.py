@@ -1,11 +1,11 @@
-"""The folder of the workflow, in a checkout or in an installed wheel."""
+"""Find the folder of the workflow, in a checkout or in an installed wheel."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-# The folder in a checkout, and the folder in a wheel (pyproject.toml).
+# Possible folders of the workflow: in a checkout, and in a wheel (pyproject.toml).
 FOLDERS = (_HERE.parents[1], _HERE / "workflow/run")
 
 

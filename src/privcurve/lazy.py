@@ -1,7 +1,7 @@
-"""Slow packages, each imported at its first use.
+"""Packages that are slow to import, each imported at its first use.
 
-Snakemake imports all outputs whenever it builds the DAG, and so does each of its jobs: a module of
-outputs must not import pandas or Matplotlib before it makes an output.
+Snakemake imports all modules of outputs whenever it builds the DAG, and again in each job. So such
+a module must not import pandas or Matplotlib before it makes an output.
 """
 
 from __future__ import annotations

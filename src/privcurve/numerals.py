@@ -11,47 +11,47 @@ Number = TypeVar("Number", int, float)
 
 
 def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Return the number in a text, by `float` or `int`; but ``1_0`` is no number here.
+    """Read the number in a text by `kind`, `float` or `int`; but ``1_0`` is not a number here.
 
-    Raises ValueError if the text is no number.
+    Raises ValueError if the text is not a number.
     """
     if "_" in text:
-        raise ValueError(f"{text!r} is not a number")
+        raise ValueError(f"must be a number; got {text!r}")
     return kind(text)
 
 
 def amount(text: str) -> float:
-    """Return the number in an argument of a command line: a type for argparse.
+    """Read a number from the command line; a type for argparse.
 
-    Raises ArgumentTypeError if the text is no number, NaN, or too large.
+    Raises ArgumentTypeError if the text is not a number, is NaN, or is too large.
     """
     try:
         value: float = number(text)
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"must be a number; got {text!r}")
     if math.isinf(value) and "inf" not in text.lower():
-        raise argparse.ArgumentTypeError(f"{text!r} is too large for a number")
+        raise argparse.ArgumentTypeError(f"must be at most 1.8e308; got {text!r}")
     return value
 
 
 def count(text: str) -> int:
-    """Return the whole number in an argument of a command line: a type for argparse.
+    """Read a whole number from the command line; a type for argparse.
 
-    Raises ArgumentTypeError if the text is no whole number.
+    Raises ArgumentTypeError if the text is not a whole number.
     """
     try:
         return number(text, int)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
 
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(value: float) -> str:
-    """Return a number as text, with 10⁻⁵ in place of 1e-05."""
+    """Write a number as text, with 10⁻⁵ in place of 1e-05."""
     digits, e, exponent = f"{value:g}".partition("e")
     if not e:
         return digits
@@ -60,5 +60,5 @@ def power(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Return a number, rounded to two significant digits, as text, such as 7,200."""
+    """Write a number as text, rounded to two significant digits, such as 7,200."""
     return f"{float(f'{value:.2g}'):,.0f}"

@@ -1,4 +1,4 @@
-"""Import Python files outside the package: a user's own files, and the papers' files."""
+"""Import Python files outside the package: a user's own files, and files of papers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from privcurve.sources import imported_paths
 
 @cache
 def module(path: Path, package: str) -> ModuleType:
-    """Import a file, or a folder, as a module of a package for the folder around it.
+    """Import a file, or a folder, as a module of a package that stands for the folder around it.
 
-    Files in one folder may import each other (``from ._other import …``). The imported code is
-    trusted, like a rule file.
+    Files in one folder may import each other (``from ._other import …``). The code of the file
+    runs: it is trusted, like the code of a Snakefile.
 
     Parameters
     ----------
     path : Path
-        Absolute path of a file, or of the ``__init__.py`` of a folder. After a change of the file,
-        import it in a new process.
+        Absolute path of a file, or of the ``__init__.py`` of a folder. A process imports a file
+        once: if it changes, import it in a new process.
     package : str
         Name of the package.
 
     Raises
     ------
     ValueError
-        If the file can't be run.
+        If running the file raises an error.
     """
     is_folder = path.name == "__init__.py"
     named = path.parent if is_folder else path

@@ -9,7 +9,8 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project. Users may have other papers in a checkout and in the working folder.
+# The papers of this project. Users may have other papers, in the same folder of a checkout or in
+# the folder OWN of the working folder.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 
@@ -25,7 +26,10 @@ def names() -> set[str]:
 
 
 def list_others() -> list[Path]:
-    """Return the folders of other papers; of two with one name, the one in the working folder."""
+    """Return the folders of the users' papers.
+
+    If two have the same name, only the folder in the working folder is returned.
+    """
     beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}
     own = {path.name: path.resolve() for path in OWN.glob("*/") if path.resolve().parent != FOLDER}
     return sorted({**beside, **own}.values())

@@ -1,12 +1,12 @@
 """Partitioned records on disk, and engines that add up the answers of all parts.
 
 A learner that sees records only through sums of whole numbers does not need them in one memory.
-Each of its questions is answered part by part, in any process that has the part, and the answers
-are added. Neither the order of the additions nor the partition changes a single bit. Answers are
-exact. Noise is drawn once, where they are added up, by :mod:`privcurve.privacy.curator`.
+Each of its questions is answered for each part, in any process that can read the part, and the
+answers are added up. The sum is exact: neither the order of the additions nor the partition changes
+it. Noise is added once, to the sum, by :mod:`privcurve.privacy.curator`.
 
-An answer depends only on the part's records and on the question. So if a worker is lost, another
-one reads its part again, and no other state is needed.
+An answer depends only on the records of a part and on the question. So if a worker is lost, another
+worker reads its part again, and needs no other state.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records whose methods answer questions about them, by name.
+# Makes an object from records. Its methods answer questions about them: the name of a method is the
+# question.
 Make = Callable[[Records], Any]
 
 # Seconds that a scheduler has to answer, and to start its first worker.
@@ -48,15 +49,15 @@ VERSION = metadata.version(PACKAGE)
 
 
 class PartError(ExpectedError, RuntimeError):
-    """Partitioned records are unreadable, or an engine is unavailable, with the remedy."""
+    """Partitioned records can't be read, or an engine is not available."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Encoded records on disk, in a memory-mapped NumPy file."""
+    """A part of encoded records on disk, in memory-mapped NumPy files."""
 
-    # The file of the codes, with shape (n_columns, n_rows); the labels are in a second file of this
-    # name with `.labels`. All workers find it at the same path.
+    # The file of the codes, of shape (n_columns, n_rows); the labels are in a second file
+    # (`labels_of`). All workers need the files at the same path.
     path: str
     n_rows: int
     sha256: str  # checksum of both files, in hex
@@ -100,7 +101,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartSubset:
-    """A subset of a part's records."""
+    """Some records of a part, such as the training records of a split."""
 
     part: Part
     chosen: NDArray[np.bool_]  # (n_rows,): whether each record is chosen
@@ -121,7 +122,7 @@ class PartSubset:
 
 
 def labels_of(path: Path) -> Path:
-    """Return the file of a part's labels."""
+    """Return the path of the labels of a part, from the path of its codes."""
     return path.with_suffix(f".labels{path.suffix}")
 
 
@@ -136,9 +137,9 @@ def digest_of(path: Path) -> str:
 
 
 class OpenPart:
-    """A part, and the object that answers questions about it, in one process.
+    """A part in one process, with the object that answers questions about its records.
 
-    It is sent, copied and stored as the recipe for its construction: no record leaves its process.
+    A pickle of it contains only the arguments of its constructor: no record leaves the process.
     """
 
     def __init__(self, part: Part | PartSubset, make: Make, version: str = VERSION) -> None:
@@ -158,9 +159,9 @@ class OpenPart:
         return f"Held({Path(self._part.path).name})"
 
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
-        """Answer a question."""
+        """Return the result of the method `question` for the records of the part."""
         with self._lock:
-            # If this fails half-way, the next question starts again.
+            # If an answer fails, its half-changed state is dropped: the next question begins anew.
             with np.errstate(all="ignore"):  # each thread or worker has its own state
                 records, state = self._begun or self._begin()
                 self._begun = None
@@ -175,7 +176,7 @@ class OpenPart:
 
 
 def _give_back(mapped: NDArray[Any]) -> None:
-    """Let the system release the pages of a file, which are read again when needed."""
+    """Let the system free the memory of a mapped file, which is read again when needed."""
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
@@ -184,22 +185,22 @@ def _give_back(mapped: NDArray[Any]) -> None:
 
 
 class Threads:
-    """Asks parts in threads of this process, whose compiled loops run concurrently.
+    """An engine that asks parts in `n` threads of this process, by default one thread per core.
 
-    There are `n` threads, by default one per core.
+    The compiled loops that answer questions run concurrently.
     """
 
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return the parts, which are opened at their first question."""
+        """Return an object for each part, which opens it at its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
         self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
     ) -> Iterator[Any]:
-        """Yield the answers of all parts."""
+        """Yield the answer of each part to a question."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
 
     def close(self) -> None:
@@ -208,11 +209,11 @@ class Threads:
 
 
 class Cluster:
-    """Asks parts on the workers of Dask; must be closed.
+    """An engine that asks parts on the workers of Dask; it must be closed.
 
     An answer depends only on its question and part. So if a worker is lost, Dask asks another one,
-    which opens the part and starts again: no other state has to be restored. A scheduler is an
-    address such as ``tcp://10.0.0.1:8786``; without it, workers are started on this machine.
+    which opens the part again: no other state has to be restored. `scheduler` is the address of a
+    scheduler, such as ``tcp://10.0.0.1:8786``; without it, workers are started on this machine.
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
@@ -234,7 +235,7 @@ class Cluster:
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def _check_versions(self) -> None:
-        """Refuse a scheduler or workers with another privcurve, before the first question."""
+        """Raise PartError if the scheduler or a worker runs another version of privcurve."""
         ask = (metadata.version, PACKAGE)
         try:
             versions = {
@@ -258,7 +259,7 @@ class Cluster:
         return [self._client.submit(OpenPart, part, make, VERSION, pure=False) for part in parts]
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield the answers of all parts."""
+        """Yield the answer of each part to a question."""
         try:
             places = self._client.who_has(held)
             futures = [
@@ -267,7 +268,7 @@ class Cluster:
                     *(one, question, arguments),
                     pure=False,
                     key=f"ask-{uuid4().hex}",
-                    # On the worker that has the part, or on another one if that is lost.
+                    # Ask the worker that has the part, or another one if that worker is lost.
                     workers=places.get(one.key) or None,
                     allow_other_workers=bool(places.get(one.key)),
                 )
@@ -280,7 +281,7 @@ class Cluster:
             raise PartError(f"Dask could not query all parts: {why}") from None
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait for answers; raise TimeoutError if no worker is left."""
+        """Wait for answers; raise TimeoutError if all workers are lost and none starts again."""
         from distributed import wait
 
         while True:
@@ -293,13 +294,13 @@ class Cluster:
                 return
 
 
-# Holds parts, and asks them.
+# An engine opens parts (`hold`), and asks all of them a question (`ask`).
 Engine = Threads | Cluster
 
 
 @contextmanager
 def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
-    """Open an engine by its name; close it at the end.
+    """Open an engine by its name, ``local`` or ``dask``; close it at the end of the context.
 
     Raises PartError if Dask is not installed, or none of its workers is reachable.
     """
@@ -311,7 +312,7 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
 
 
 class SealedParts:
-    """Parts whose records a private fit does not read: only :class:`Totals` asks them."""
+    """Parts in a private fit, which may not read their records: only :class:`Totals` asks them."""
 
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
@@ -322,12 +323,12 @@ class SealedParts:
 
 @dataclass(frozen=True)
 class PartedRecords:
-    """Partitioned records: the counterpart of :class:`~privcurve.coding.Records` on disk."""
+    """Partitioned records on disk, the counterpart of :class:`~privcurve.coding.Records`."""
 
-    parts: tuple[Part | PartSubset, ...] | SealedParts  # in any order
+    parts: tuple[Part | PartSubset, ...] | SealedParts  # their order does not matter
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
-    learner: str = ""  # whose fit seals the answers; empty for open answers
+    learner: str = ""  # name of the learner whose private fit seals the answers; empty: not sealed
     counted: bool = True  # whether the number of records is public
 
     @property
@@ -343,7 +344,7 @@ class PartedRecords:
 
 
 class SealedRecords(Records):
-    """Sealed records; their number is public unless `_n` is None."""
+    """Records that a private fit sealed; their number is public unless `_n` is None."""
 
     _n: int | None
     _learner: str
@@ -352,12 +353,12 @@ class SealedRecords(Records):
 
     @property
     def learner(self) -> str:
-        """Name of the learner whose fit seals the records."""
+        """Name of the learner whose private fit sealed the records."""
         return self._learner
 
     @property
     def batch(self) -> str:
-        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        """The name of the batch, if these records were sampled from a fit; else empty."""
         return self._batch
 
     @property
@@ -369,9 +370,10 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, for a curator's rows.
+        """The records of the fit without a seal, for the rows of a curator.
 
-        A learner never gets them: it may write to its records and replace parts of them.
+        These are not the arrays that a learner sees, which it may overwrite. Raises SealedError if
+        the learner has replaced a part of the records.
         """
         if self._exact is None:
             what = "rows of records with a replaced part"
@@ -379,7 +381,7 @@ class SealedRecords(Records):
         return self._exact
 
     def as_batch(self, drawn: Records, name: str) -> SealedRecords:
-        """Return some of these records, sealed as a batch of a name; its size is sealed too."""
+        """Seal `drawn`, a sample of these records, as the batch `name`; its size is sealed, too."""
         codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
         made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
         made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name
@@ -395,15 +397,18 @@ class SealedRecords(Records):
         return sealed_records(super()._replace(**changes), self._learner, self._n)
 
     def trusted(self) -> SealedRecords:
-        """Return these records, marked as made by the library from the records of a fit."""
+        """Mark these records as made by the library from the records of a fit, and return them.
+
+        Only marked records have :attr:`exact`.
+        """
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # A copy, since bounds of rows depend on it.
+        # Copy n_bins, which a learner could change: the bounds of rows depend on it.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
-    """Seal records for the fit of a learner; `n` is their number if it is public."""
+    """Seal records for the fit of a learner; `n` is their number if it is public, else None."""
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
@@ -412,7 +417,10 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 
 
 def seal_records(learner: str, records: Any, counted: bool) -> Any:
-    """Return records in the form that a private fit sees; `counted`: whether `n` is public."""
+    """Seal records, in memory or partitioned, for the private fit of a learner.
+
+    `counted`: whether the number of records is public.
+    """
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
         return replace(records, parts=parts, learner=learner, counted=counted)
@@ -426,10 +434,11 @@ def _open_parts(
 
 
 class Totals:
-    """Answers about all records: sums of whole numbers over the parts.
+    """Answers questions about all records, in memory or partitioned.
 
-    `make` makes the object that answers questions about some records, in memory or in a part. With
-    parts it must be picklable, and its answers must be whole numbers or arrays of them.
+    `make` makes the object that answers questions about some records. The answer for all records is
+    the sum of the answers of the parts. If records are partitioned, `make` must be picklable, and
+    answers must be whole numbers or arrays of them.
     """
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
@@ -447,9 +456,9 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum over all parts of a method's result; `question` is the method's name.
+        """Return the sum over all parts of the result of the method `question`.
 
-        The answer of a loop with bounds (`sums.adds`) is a sum with these bounds.
+        If the method declares bounds (`sums.adds`), the result is a sum with these bounds.
         """
         rows = getattr(self._make, "func", self._make)
         bounds = getattr(getattr(rows, question, None), "bounds", None)

@@ -1,4 +1,4 @@
-"""Progress of long work in one line, with an estimate of the remaining time."""
+"""Show the progress of long work in one line, with an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-# Without a terminal, write one line for each step of so many per cent.
+# Without a terminal, progress is a new line after each step of this many per cent.
 _STEP = 20
-# Seconds; shorter work shows no remaining time.
+# Seconds before the remaining time is shown.
 SHORT = 5
 
 
 class Progress:
-    """A line of progress: one line that changes on a terminal, several lines elsewhere.
+    """Shows progress: as one line that changes on a terminal, as several lines elsewhere.
 
-    The line is for example "60 % done", where `what` is "done". It goes to standard error by
-    default, after the first seconds (`after`).
+    The line is for example "60 % done", where `what` is "done". It is written to `show`, by default
+    standard error, and not in the first `after` seconds.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Progress:
         self._open = False
 
     def tell(self, share: float, more: str = "") -> None:
-        """Show a finished share, from 0 to 1, and the text `more`."""
+        """Show the finished share of the work, from 0 to 1, and the text `more`."""
         taken = self._clock() - self._start
         if taken < self._after:
             return
@@ -59,7 +59,7 @@ class Progress:
 
 
 def _time_left(taken: float, share: float) -> str:
-    """Return the remaining time as text, at the current pace."""
+    """Return the remaining time at the present pace, as text; empty if it is not known yet."""
     if taken < SHORT or not 0 < share < 1:
         return ""
     seconds = math.ceil(taken * (1 - share) / share)

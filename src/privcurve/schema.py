@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# Comparing a word with ten thousand words takes a second.
+# Maximum number of known words with which an unknown word is compared: ten thousand take a second.
 MOST_COMPARED = 1000
 
 
@@ -27,20 +28,22 @@ ENDING = ".yaml"
 # Maximum number of places in a message.
 MOST_NAMED = 5
 
+NOTHING = "must have a value; got nothing"
+
 # Messages for texts that do not match these patterns.
 _TEXTS = {
-    r"\S": "nothing is written there",
-    r"^[A-Za-z0-9_-]+\Z": "{!r} is not of letters, digits, - and _ alone",
-    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "a character of it can't be shown; leave it out",
+    r"\S": NOTHING,
+    r"^[A-Za-z0-9_-]+\Z": "must have only letters, digits, - and _; got {!r}",
+    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "must have only printable characters; leave out the others",
 }
 
-_TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes"
+_TRUTH = "must be a text; YAML reads yes, no, on and off as truth values: put the word in quotes"
 
 
 class Fault(NamedTuple):
-    """A violation of a schema."""
+    """A violation of a schema, perhaps at several places."""
 
-    places: tuple[Place, ...]  # where it is; for an unknown key, the last step is the key
+    places: tuple[Place, ...]  # the last step of the place of an unknown key is this key
     message: str  # includes the places
 
 
@@ -49,7 +52,7 @@ INFINITE = "infinite"
 
 
 class SchemaError(ExpectedError, ValueError):
-    """Content that violates its schema; one line per fault."""
+    """Content violates its schema; the message has a line for each fault."""
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
@@ -77,25 +80,23 @@ def explain_ending(path: Path, folder: Path | str) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file: each word is read unchanged, or refused.
+    """Read a YAML file; a word that YAML would change silently is an error.
 
-    Keys and days are texts, as written. An empty file is None.
-
-    Raises SchemaError, with file and place, if it is not valid YAML or UTF-8, or has one of the
-    :func:`yaml_nodes.faults`.
+    Keys and days are texts, as written. An empty file gives None. Raises SchemaError, with file and
+    place, if the file is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`.
     """
     return parse_yaml(_text(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read YAML like :func:`read_yaml`; messages name it `where`."""
+    """Read a YAML text like :func:`read_yaml`; `where` is its name in messages."""
     root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML's readers accept all of these: they keep the last of two equal keys, and read 0150 as
-        # 104.
+        # A YAML reader accepts all of these: of two equal keys it keeps the last one, and it reads
+        # 0150 as 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -123,7 +124,9 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
     try:
         line = yaml_nodes.line_too_deep(yaml.parse(text, Loader=make_loader))
         if line is not None:
-            raise SchemaError(f"{where}: line {line}: lists are nested too deeply")
+            raise SchemaError(
+                f"{where}: line {line}: lists and mappings must be nested less deeply"
+            )
         loader = make_loader(text)
         try:
             return loader.get_single_node(), loader
@@ -134,11 +137,10 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; messages name it `where`.
+    """Check content against a JSON schema; `where` is its name in messages.
 
-    `in_yaml`: whether the content was read from YAML, which messages then mention, or made in
-    Python. Raises SchemaError with the place of each fault, and for an unknown key the nearest
-    known one.
+    `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
+    place of each fault, and for an unknown key with the nearest known key.
     """
     messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
@@ -146,31 +148,31 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
 
 
 def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return the violations of a schema, each cause once.
+    """Return the violations of a schema; violations with the same cause are one fault.
 
     NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
-    Infinity is allowed where the schema has the type ``infinite``.
+    Infinity is allowed only where the schema has the type ``infinite``.
     """
     errors = [
         error
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # If two nested schemas give the type of a place, the inner one counts.
+    # Several schemas may restrict the type at a place: report only the one with the fewest types.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # Faults with the same reason, by place (with the unknown key, if that is the fault), and the
-    # place in the message.
+    # By cause (where it is, and the reason): each place of the fault (including an unknown key),
+    # with the place to name in the message.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
         reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Unquoted yes and no at many places are one mistake, and so is one word in many columns.
+        # Group unquoted yes and no at all places, and the same reason in several entries of a list.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
@@ -182,7 +184,7 @@ def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place within an entry of a list, without the entry's position."""
+    """Return a place without positions in lists, so that it is equal for all entries of a list."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 
@@ -207,7 +209,7 @@ def _value_at(place: Place, content: Any) -> Any:
     return content
 
 
-_NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
+_NO_NUMBER = "must be a number; got .nan: write a number, or put a text in quotes"
 
 
 def _is_nan(value: Any) -> bool:
@@ -238,7 +240,7 @@ def _unknown_keys(error: Any) -> tuple[str, ...]:
 
 
 class Lines:
-    """Line numbers of the places in a YAML file."""
+    """Finds the line numbers of places in a YAML file."""
 
     def __init__(self, path: Path) -> None:
         self._root, _ = _compose(_text(path), str(path))
@@ -262,9 +264,9 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return values that change with a file, as a cache key: inode, time, size.
+    """Return device, inode, time and size of a file: a key for caches, which changes with the file.
 
-    Raises FileNotFoundError.
+    Raises FileNotFoundError if there is no file.
     """
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
@@ -284,7 +286,18 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
             INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
         }
     )
-    return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
+    content = read_yaml(schema)
+    _fill_in(content)
+    return extend(Draft202012Validator, type_checker=types)(content)
+
+
+def _fill_in(node: Any) -> None:
+    """Replace ``enum: module:function`` in a schema by the words that the function returns."""
+    if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
+        module, _, function = listed.partition(":")
+        node["enum"] = getattr(import_module(module), function)()
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        _fill_in(part)
 
 
 def _is_finite(number: Any) -> bool:
@@ -293,22 +306,22 @@ def _is_finite(number: Any) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a Python value of the wrong type (a number or a text), or ""."""
+    """Return the fault of a Python value if it is a number in place of a text, or the reverse."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
         return ""
     if isinstance(given, (bool, str)) and wants_number:
         kind = "text" if isinstance(given, str) else "truth value"
-        return f"{given!r} is a {kind}; it must be a number"
+        return f"must be a number; got the {kind} {given!r}"
     if isinstance(given, (int, float)) and not wants_number:
         kind = "truth value" if isinstance(given, bool) else "number"
-        return f"{given!r} is a {kind}; it must be a text: write {str(given)!r}"
+        return f"must be a text; got the {kind} {given!r}: write {str(given)!r}"
     return ""
 
 
 def _reason(error: Any) -> str:
-    """Return the fault, without the place."""
+    """Return the words for a violation of the schema, with a remedy, but without the place."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
@@ -324,43 +337,46 @@ def _reason(error: Any) -> str:
     if error.validator == "not":
         return "does not belong here" + _expectation(error, ": it ")
     if error.validator == "minProperties":
-        return f"must have at least {allowed} keys; it has {len(given)}"
+        return f"must have at least {allowed} keys; got {len(given)}"
     if error.validator == "pattern" and allowed in _TEXTS:
         return _TEXTS[allowed].format(given)
     if error.validator == "minItems":
-        return f"must have {allowed} entries; it has {len(given)}" if given else "the list is empty"
+        least = "" if error.schema.get("maxItems") == allowed else "at least "
+        entries = "entry" if allowed == 1 else "entries"
+        return f"must have {least}{allowed} {entries}; got {len(given) or 'an empty list'}"
     if error.validator == "type" and given is None:
-        return "nothing is written there"
+        return NOTHING
     if error.validator == "type" and allowed == "array":
-        return f"{given!r} must be a list: write it in brackets, [a, b, …]"
+        return f"must be a list; got {given!r}: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
-        no_keys = f"{given!r} has no keys: write it as {{key: value, …}}"
+        no_keys = f"must have keys; got {given!r}: write it as {{key: value, …}}"
         return no_keys + _expectation(error, ". Expected: ")
     if isinstance(given, bool) and allowed in ("number", "integer"):
-        return "YAML reads it as a truth value; it must be a number"
+        return "must be a number; YAML reads it as a truth value"
     if isinstance(given, bool):
         return _TRUTH
     if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):
         return (
-            f"YAML reads {given} as a text; it must be a number: remove the quotes, or write it "
-            "with a point and a sign, as in 1.0e-6"
+            f"must be a number; YAML reads {given} as a text: remove the quotes, or write it with "
+            "a point and a sign, as in 1.0e-6"
         )
     if allowed == "integer" and isinstance(given, float) and given.is_integer():
         return f"must be a whole number; got {given}: write {int(given)}"
     if error.validator == "type" and isinstance(given, float) and not _is_finite(given):
         sign = "-" if given < 0 else ""
-        return f"{sign}.inf is not finite: write a number; a text goes in quotes"
+        return f"must be finite; got {sign}.inf: write a number, or put a text in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # Categories in a file treat 1 and 1.0 alike, but "1.0" is not 1.
+        # For the value 1.0, suggest 1: the categories of a column equate 1 and 1.0 in a data file,
+        # but the quoted text "1.0" matches only itself.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
-        quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
+        quoted = f"must be a text; YAML reads it as the number {given}: {remedy}put it in quotes"
         return quoted + _expectation(error, ". Expected: ")
     return error.message + _expectation(error, ". Expected: ")
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return the title or description in a schema, if it has one."""
+    """Return `before` and the description in the schema of a value; "" if it has none."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 
@@ -373,7 +389,7 @@ def _means_a_number(value: Any) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Return the name of a place in the file; an entry of a list has its name, not its position."""
+    """Return a place as text; an entry of a list with a name is shown by its name."""
     steps = []
     for step in path:
         content = content[step]

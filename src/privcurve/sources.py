@@ -1,7 +1,7 @@
-"""Checksums of Python files, and what the files import, without running them.
+"""Compute checksums of Python files, and find what the files import, without running them.
 
-A checksum is computed from the syntax tree without docstrings, so comments and layout do not change
-it.
+A checksum is computed from the syntax tree without docstrings, so that docstrings, comments and
+layout do not change it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from privcurve import papers
 from privcurve.files import replace_text
 
 PACKAGE = Path(__file__).parent
-# Cache file for the sources of this package, next to compiled modules.
+# The file that caches the sources of this package, in the folder of compiled modules.
 _KEPT = Path(cache_from_source(__file__)).with_suffix(".json")
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source(NamedTuple):
-    """The checksum of a file, and the dotted names of its imports from this package.
+    """The checksum of a file, and the dotted names that it imports from this package.
 
-    The names are of modules, of their packages, and of objects in modules.
+    A name is the name of a module, of a package around it, or of an object in a module.
     """
 
     checksum: str
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
 
 def tree_of(path: Path) -> ast.Module:
-    """Return the syntax tree of a file without docstrings."""
+    """Parse a file, and return its syntax tree without docstrings."""
     tree = ast.parse(path.read_bytes(), filename=str(path))
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -46,9 +46,10 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imported_paths(node: ast.AST, file: Path, top: Path) -> Iterator[Path]:
-    """Yield the possible paths, without ending, of an import in a file.
+    """Yield the paths, without ending, that an import statement in a file may refer to.
 
-    Each prefix of a dotted name gives one path. Absolute names begin at the folder `top`.
+    Each prefix of a dotted name gives one path, as the last words may name an object in a module.
+    Absolute names begin at the folder `top`. Nothing is yielded for other nodes.
     """
     names: list[str] = []
     if isinstance(node, ast.Import):
@@ -66,9 +67,9 @@ def imported_paths(node: ast.AST, file: Path, top: Path) -> Iterator[Path]:
 
 
 def checksum_of(tree: ast.Module) -> str:
-    """Return a checksum of a syntax tree, without positions and empty fields.
+    """Return a checksum of a syntax tree, which ignores positions and empty fields.
 
-    New versions of Python add fields that are empty in older code.
+    New versions of Python add fields, which are empty in older code.
     """
     words: list[str] = []
     left: list[Any] = [tree]
@@ -106,12 +107,12 @@ def _name_of(path: Path) -> str:
 
 
 def _list_packages() -> list[tuple[str, Path]]:
-    """Return packages with their folders; the papers are outside the folder of this package."""
+    """Return pairs (package, folder); the papers are packages outside the folder of privcurve."""
     return [(papers.__name__, papers.FOLDER), (__package__, PACKAGE)]
 
 
 def words_of(path: Path) -> set[str]:
-    """Return all names and texts in a file, without docstrings."""
+    """Return all names and text constants in the code of a file, without docstrings."""
     fields = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
     nodes = [node for node in ast.walk(tree_of(path)) if type(node) in fields]
     values = [getattr(node, fields[type(node)]) for node in nodes]
@@ -121,18 +122,20 @@ def words_of(path: Path) -> set[str]:
 def reachable(
     modules: Iterable[str], files: Iterable[Path], follows: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the checksums, by name, of modules and of all modules that they import from here.
+    """Return the checksums, by name, of modules and of all modules that they import.
 
-    Imports inside functions, and imports for type hints, count too.
+    Only modules of this package and of papers count. Imports inside functions, and imports for type
+    hints, count, too.
 
     Parameters
     ----------
     modules : iterable of str
         Dotted names.
     files : iterable of Path
-        Files outside of this package. Their imports count, and they get no checksum themselves.
+        Files outside of this package. The result has the modules that they import, but not the
+        files themselves.
     follows : callable
-        Whether an imported module counts, by its name.
+        Called with the name of an imported module; returns whether it counts.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # An import may name an object in a module.
+        # A name without a file is an object in a module; the module is another name.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)
@@ -167,7 +170,7 @@ def _path_of(module: str) -> Path | None:
 def _source_of(module: str, path: Path) -> Source:
     """Return the source of a module; parse its file only if it has changed since the last time.
 
-    Parsing a hundred files takes 0.4 s, and each job of a study needs them.
+    To parse a hundred files takes 0.4 s, and each job of a study needs their checksums.
     """
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     kept = _read_kept()
@@ -206,7 +209,7 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of this file, as sources from another version of it are invalid."""
+    """Return the SHA-256 of this file: a cache that another version of it wrote is invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
@@ -214,8 +217,8 @@ def _own_sha256() -> str:
 def code_digest(folder: Path) -> str:
     """Return the SHA-256, in hex, of the code in a folder.
 
-    The digest ignores comments, docstrings and layout: they change no result, and an audit takes
-    minutes.
+    The digest ignores comments, docstrings and layout: they change no result, and must not cause a
+    new audit, which takes minutes.
     """
     sums = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

@@ -1,8 +1,8 @@
-"""Words in stored files that differ from the words in the API, so that old files stay valid.
+"""Translate words between stored files and the API, where they differ: so old files stay valid.
 
-Ids of runs, random streams, tables, models and names of files have `STORED` for proved noise; users
-read and write `SPOKEN`. Files of earlier versions have the names of methods in a column
-`OLD_METHOD`; new files have `METHOD`.
+Ids of runs, random streams, tables, models and names of files contain the word `STORED` for proved
+noise, where users read and write `SPOKEN`. The column with names of methods is `OLD_METHOD` in
+files of earlier versions, and `METHOD` in new files.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: Any) -> Any:
-    """Return a calibration or the name of a curve in its stored form; other values unchanged."""
+    """Convert a calibration, or the name of a curve, to its form in files; other values stay."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: Any) -> Any:
-    """Return a calibration or the name of a curve in the API's form; other values unchanged."""
+    """Convert a calibration, or the name of a curve, to its form in the API; other values stay."""
     return _replace_word(word, STORED, SPOKEN)
 
 
 def stored_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the words of stored files."""
+    """Convert the words of a frame to their form in files."""
     return _map_words(frame, stored)
 
 
 def spoken_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of a stored file with the words of the API."""
+    """Convert the words and the column names of a stored frame to their form in the API."""
     return _map_words(frame.rename(columns={OLD_METHOD: METHOD}), spoken)
 
 
 def columns_in(names: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Return the columns of a file for the current names `names`."""
+    """Return the names that a file with these `columns` uses for the current column `names`."""
     is_old = OLD_METHOD in columns
     return [OLD_METHOD if is_old and name == METHOD else name for name in names]
 

@@ -1,8 +1,8 @@
-"""Find words in a YAML file that YAML would misread, on its nodes before loading.
+"""Find words that YAML would misread, in the nodes of a YAML document before it is loaded.
 
 YAML guesses the types of words: ``0150`` is 104, ``12:30`` is 750, ``no`` is false. Descriptions,
-studies and configuration share one rule: each word means its text, or is an error. Keys and days
-are texts, exactly as in the file.
+studies and configuration share one rule: each word means what its text shows, or is an error. Keys
+and days are texts, exactly as in the file.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
 
 # Tags of words that are read as texts.
 _AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
-# The forms of numbers with the same meaning for YAML and people.
+# Patterns of numbers that have the same meaning for YAML and for people.
 _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 
-# Limits on depth and entries. Files written by hand have a depth of 10 and a few thousand entries;
-# larger ones are a mistake or an attack.
+# Maximum depth of nested lists and mappings, and number of entries. Files written by hand have a
+# depth up to 10 and a few thousand entries; larger files are a mistake or an attack.
 MOST_DEEP = 100
 MOST_ENTRIES = 1_000_000
-# Largest numbers of letters of a word, and of lines, in a message.
+# Maximum number of characters of a word, and of line numbers, in a message.
 MOST_SHOWN = 40
 MOST_LINES = 9
 
 
 def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
-    """Return the line at which lists and mappings are nested too deeply, or None.
+    """Return the first line at which lists and mappings are nested too deeply, or None.
 
-    Deeper nesting would crash the process, in the compiled loader.
+    The compiled loader would crash the process at a much deeper nesting.
     """
     depth = 0
     for event in events:
@@ -50,8 +50,8 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 def faults(root: yaml.Node, loader: Any) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
-    `loader`, which composed the document, reads its scalars. If aliases have faults, the result has
-    only these, as the check can't continue in a node that contains itself.
+    `loader` is the loader that composed the document; it reads single words here. If aliases have
+    faults, the result has only these: a node that contains itself can't be checked further.
     """
     nodes, aliases = _nodes(root)
     if aliases:
@@ -71,7 +71,7 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
 
 
 def make_texts(root: yaml.Node) -> None:
-    """Turn keys and days into texts, in place, so that they load as written."""
+    """Change the nodes of keys and days to texts, in place, so that they are loaded as written."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
             node.value = [
@@ -86,9 +86,9 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 
 
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
-    """Return each node once, even with aliases, and the faults of aliases."""
+    """Return all nodes of a document, each once even if it has aliases; and faults of aliases."""
     nodes: list[yaml.Node] = []
-    # The number of entries of a node with aliases expanded; 0 until it is computed.
+    # By node: its number of entries if aliases were expanded; 0 until it is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:
@@ -100,14 +100,16 @@ def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
         if id(node) in sizes:
             if not sizes[id(node)]:
                 line = node.start_mark.line + 1
-                return nodes, [f"line {line}: an alias is within the node that it refers to"]
+                return nodes, [
+                    f"line {line}: an alias must not be within the node that it refers to"
+                ]
             continue
         sizes[id(node)] = 0
         nodes.append(node)
         waiting.append((node, True))
         waiting.extend((part, False) for part in parts)
     if sizes[id(root)] > MOST_ENTRIES:
-        return nodes, [f"its aliases, written out, are more than {MOST_ENTRIES:,} entries"]
+        return nodes, [f"must have at most {MOST_ENTRIES:,} entries; its aliases expand to more"]
     return nodes, []
 
 
@@ -117,12 +119,12 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
-# Line numbers and faults.
+# Pairs (line number, message).
 Faults = Iterator[tuple[int, str]]
 
 
 def _misread_words(node: yaml.Node, loader: Any) -> Faults:
-    """Yield tags, and words that YAML misreads: 0150 (octal), 12:30 (base 60), a time."""
+    """Yield faults for tags, and for words that YAML misreads: 0150 (octal), 12:30 (base 60)."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
@@ -133,29 +135,32 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
         try:
             value = _value(node, loader)
         except ValueError as error:
-            yield line, f"{_shorten(node.value)} can't be: {error}"
+            yield (
+                line,
+                f"YAML can't read {_shorten(node.value)}: {error}; correct it, or put it in quotes",
+            )
             return
         text = value.isoformat() if node.tag == _DAY else str(value)
         look = _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
-            yield line, f"{_shorten(node.value)} is too large for a number"
+            yield line, f"a number must be at most 1.8e308; got {_shorten(node.value)}"
         elif not (look.fullmatch(node.value) if look else node.value == text):
             message = f"YAML reads {_shorten(node.value)} as {text}; put it in quotes, if it is "
             yield line, f"{message}not meant so, or write {text}"
 
 
 def _keys(node: yaml.Node, loader: Any) -> Faults:
-    """Yield each key that is no word, or that YAML misreads."""
+    """Yield a fault for each key that is no single word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            yield line, "a list or a mapping can't be a key"
+            yield line, "a key must be a word; got a list or a mapping"
             continue
         word = _word(key, loader)
         if str(word) == key.value:
             continue
         if not key.value:
-            yield line, "a key is empty; put the word in quotes"
+            yield line, "a key must be a word; got nothing: put it in quotes"
         elif word is None or isinstance(word, bool):
             read = "nothing" if word is None else str(word).lower()
             yield line, f"YAML reads the key {key.value} as {read}; put the word in quotes"
@@ -164,13 +169,13 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
 
 
 def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
-    """Yield each repeated key of a mapping, with both lines."""
+    """Yield a fault for each repeated key of a mapping, with the lines of both keys."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         if not isinstance(key, yaml.ScalarNode):
             continue
         word, line = _word(key, loader), key.start_mark.line + 1
-        # Keys that look equal are equal, in any form of Unicode.
+        # Compare keys in NFC: keys that look equal are equal.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:

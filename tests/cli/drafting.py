@@ -11,7 +11,7 @@ from privcurve.datasets.describing.label import LabelChoice
 DRAFT = Path("descriptions/t.yaml")
 
 
-def drafted(lines, label="sick", encoding="utf-8", **options):
+def draft_table(lines, label="sick", encoding="utf-8", **options):
     """Write a table and draft its description; return the parsed YAML, and the draft."""
     Path("t.csv").write_text("\n".join(lines) + "\n", encoding=encoding)
     classes = {
@@ -21,35 +21,35 @@ def drafted(lines, label="sick", encoding="utf-8", **options):
     return yaml.safe_load(made.text), made
 
 
-def column(values, **options):
+def draft_column(values, **options):
     """Draft a description of a table with this column `x`; return its entry and the draft."""
     lines = ["x,k,sick", *(f"{v},{k % 2},{'yes' if k % 3 else 'no'}" for k, v in enumerate(values))]
-    content, made = drafted(lines, **options)
+    content, made = draft_table(lines, **options)
     entries = [entry for entry in content["columns"] if entry["name"] == "x"]
     return (entries[0] if entries else None), made
 
 
-def told(capsys, *argv):
+def run(capsys, *argv):
     """Run a command; return its exit code and its output."""
     code = main.main(list(argv))
     seen = capsys.readouterr()
     return code, seen.out + seen.err
 
 
-def described(capsys, content, name="t.csv"):
+def describe_file(capsys, content, name="t.csv"):
     """Write a file and draft its description with the command; return the output."""
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    code, said = told(capsys, "describe", name, "--label", "sick", "--force")
+    code, said = run(capsys, "describe", name, "--label", "sick", "--force")
     assert code == 0, said
     return said
 
 
-def of(values, name="x"):
+def table_with(values, name="x"):
     """Return a table with these values, an age and a label."""
     lines = (f'"{v}",{20 + k % 40},{"yes" if k % 3 else "no"}' for k, v in enumerate(values))
     return "\n".join([f"{name},age,sick", *lines]) + "\n"
 
 
-def decide(bounds):
+def fill_bounds(bounds):
     """Set all bounds of the draft."""
     DRAFT.write_text(DRAFT.read_text().replace("bounds:  # decide", f"bounds: {bounds}  #"))

@@ -23,7 +23,7 @@ def seeds(tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 
 
-def told(capsys, command):
+def run(capsys, command):
     """Run a command; return its code, standard output and standard error."""
     try:
         code = main.main(command.split())
@@ -34,10 +34,10 @@ def told(capsys, command):
 
 
 @pytest.mark.parametrize("option", ["", " --quiet", " --json"])
-def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, tick, option):
+def test_a_long_training_shows_its_progress(folder, capsys, tick, option):
     tick(4)
     steps = f"release patients --learner privgam --epsilon 1{option}"
-    code, _, err = told(capsys, steps)
+    code, _, err = run(capsys, steps)
     assert code == 0
     lines = [line for line in err.splitlines() if "training" in line]
     assert lines == ([] if option else [
@@ -65,7 +65,7 @@ def test_a_release_warns_of_clipped_values(folder, capsys, option, coded):
     Path("patients.csv").write_text(TABLE.replace("60,", "130,") + ",,,,\n")
     if coded:
         datasets.prepare("patients", "results/data/patients")
-    code, _, err = told(capsys, f"{RELEASE} 0.5{option}")
+    code, _, err = run(capsys, f"{RELEASE} 0.5{option}")
     assert code == 0
     assert [line for line in err.splitlines() if line.startswith("warning:")] == [
         "warning: patients: 20% of the values of 'age' (train) lay outside the bounds 0 to 120 and "
@@ -75,16 +75,16 @@ def test_a_release_warns_of_clipped_values(folder, capsys, option, coded):
 
 
 def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
-    code, out, _ = told(capsys, "budget patients")
+    code, out, _ = run(capsys, "budget patients")
     assert code == 0
     assert "ledger.jsonl: no releases of patients" in out
     assert "budget: none is set" in out
     FILE.write_text(LIMITED)
     for _ in range(2):
-        assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+        assert run(capsys, f"{RELEASE} 0.5")[0] == 0
     ledger = BudgetLedger(Path("releases/patients"))
     ledger.note_comparison({"models": {"epsilons": [0.6], "delta": 0.0}})
-    _, out, _ = told(capsys, "budget patients")
+    _, out, _ = run(capsys, "budget patients")
     lines = out.splitlines()
     assert lines[0].endswith("2 releases of patients")
     assert "noisy_majority: epsilon = 0.5 (replace-one neighbours)  releases/patients/2" in lines[2]
@@ -94,10 +94,10 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
         "budget: epsilon = 1.5, delta = 1e-06 (replace-one neighbours)",
         "left:   epsilon = 0.5, delta = 1e-06",
     ]
-    code, out, err = told(capsys, f"{RELEASE} 0.6")
+    code, out, err = run(capsys, f"{RELEASE} 0.6")
     assert (code, out) == (5, "")
     assert "is spent by 2 releases" in err
-    _, out, _ = told(capsys, "budget patients --json")
+    _, out, _ = run(capsys, "budget patients --json")
     content = json.loads(out)
     assert [one["release"] for one in content["releases"]] == [1, 2]
     # The output has nothing that would draw the noise again.
@@ -106,35 +106,35 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
     assert content["left"] == {"epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one"}
 
 
-def test_what_is_left_is_never_below_nothing(folder, capsys):
+def test_the_rest_of_a_budget_is_never_negative(folder, capsys):
     FILE.write_text(LIMITED)
     ledger = BudgetLedger(Path("releases/patients"))
     ledger.reserve(Budget(), Price(2.0, 0.0, "replace-one"), {"learner": "privgam"})
-    _, out, _ = told(capsys, "budget patients")
+    _, out, _ = run(capsys, "budget patients")
     assert "reserved; spent all the same" in out
     assert out.endswith("left:   epsilon = 0, delta = 1e-06\n")
 
 
-def test_a_ledger_that_was_lost_is_no_empty_one(folder, capsys):
+def test_a_lost_ledger_is_not_an_empty_one(folder, capsys):
     FILE.write_text(LIMITED)
-    assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+    assert run(capsys, f"{RELEASE} 0.5")[0] == 0
     ledger = Path("releases/patients/ledger.jsonl")
     ledger.unlink()
-    code, _, err = told(capsys, "budget patients")
+    code, _, err = run(capsys, "budget patients")
     assert code == 1
     assert "model.json exists, but the ledger, releases/patients/ledger.jsonl, does not" in err
     shutil.rmtree("releases/patients/1")
-    code, _, err = told(capsys, "budget patients")
+    code, _, err = run(capsys, "budget patients")
     assert code == 1
     assert "is gone, but 1 release was in it" in err
 
 
-def test_a_description_that_was_renamed_has_no_budget_of_its_own(folder, capsys):
+def test_a_renamed_description_is_refused_as_the_same_file(folder, capsys):
     FILE.write_text(LIMITED)
-    assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+    assert run(capsys, f"{RELEASE} 0.5")[0] == 0
     FILE.rename(FILE.with_name("people.yaml"))
-    refused = told(capsys, RELEASE.replace("patients", "people") + " 0.5")
-    assert told(capsys, "budget people") == refused
+    refused = run(capsys, RELEASE.replace("patients", "people") + " 0.5")
+    assert run(capsys, "budget people") == refused
     assert "the file of 'people' is also the file of 'patients'" in refused[2]
 
 
@@ -142,12 +142,12 @@ def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
     blank = DESCRIPTION.replace("[0, 120]", "")
     FILE.write_text(blank)
     for command in ("check patients", f"{RELEASE} 1", "compare patients", "budget patients"):
-        code, _, err = told(capsys, command)
+        code, _, err = run(capsys, command)
         assert code == 4, command
         assert "privcurve decide patients" in err
     FILE.write_text(LIMITED)
     for command in (f"{RELEASE} 2", "compare patients --private-choice --epsilon 2"):
-        assert told(capsys, command)[0] == 5, command
+        assert run(capsys, command)[0] == 5, command
     usage = [
         f"{RELEASE} 1_0",
         f"{RELEASE} 1 --set seven",
@@ -159,39 +159,39 @@ def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
         "check",
     ]
     for command in usage:
-        assert told(capsys, command)[0] == 2, command
-    assert told(capsys, "check patient")[0] == 1
+        assert run(capsys, command)[0] == 2, command
+    assert run(capsys, "check patient")[0] == 1
     for name in ["", *main.COMMANDS]:
-        _, out, _ = told(capsys, f"{name} --help")
+        _, out, _ = run(capsys, f"{name} --help")
         assert "3 done, but records were\nskipped; 4 a description has lines" in out, name
 
 
-def test_commands_are_quiet_or_tell_machines(folder, capsys):
-    code, out, err = told(capsys, "describe patients.csv --label sick --name new --quiet")
+def test_commands_can_be_quiet_or_print_json(folder, capsys):
+    code, out, err = run(capsys, "describe patients.csv --label sick --name new --quiet")
     assert (code, out, err) == (0, "", "")
-    code, out, err = told(capsys, "describe patients.csv --label sick --name new --force --json")
+    code, out, err = run(capsys, "describe patients.csv --label sick --name new --force --json")
     content = json.loads(out)
     assert (code, err, content["description"]) == (0, "", "descriptions/new.yaml")
     assert content["n_undecided"] > 0
     assert [one["name"] for one in content["columns"]] == ["id", "age", "town", "day"]
-    code, out, err = told(capsys, "check new --json")
+    code, out, err = run(capsys, "check new --json")
     content = json.loads(out)
     assert (code, content["ready"]) == (4, False)
     assert len(content["problems"]) == content["n_undecided"] > 0
     assert all(one["line"] > 1 for one in content["problems"])
-    assert told(capsys, "check patients --quiet") == (0, "", "")
-    code, out, err = told(capsys, f"{RELEASE} 1 --json")
+    assert run(capsys, "check patients --quiet") == (0, "", "")
+    code, out, err = run(capsys, f"{RELEASE} 1 --json")
     assert (code, err) == (0, "")
     content = json.loads(out)
     assert (content["epsilon"], content["model"]) == (1.0, "releases/patients/1/model.json")
     assert content["left"] is None
-    assert told(capsys, f"{RELEASE} 1 --quiet") == (0, "", "")
+    assert run(capsys, f"{RELEASE} 1 --quiet") == (0, "", "")
 
 
 @pytest.mark.parametrize(("epsilon", "is_told"), [("0.01", True), ("1000", False)])
 def test_a_release_with_too_small_a_budget_for_the_columns_is_reported(
     folder, capsys, epsilon, is_told
 ):
-    code, _, err = told(capsys, f"release patients --learner privgam --epsilon {epsilon}")
+    code, _, err = run(capsys, f"release patients --learner privgam --epsilon {epsilon}")
     assert code == 0
     assert ("simpler learners are often more accurate" in " ".join(err.split())) == is_told

@@ -16,7 +16,7 @@ from privcurve.experiments.splits import draw_held_out
 PATH = Path("descriptions/patients.yaml")
 
 
-def changed(text, *changes):
+def replace_all(text, *changes):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -47,7 +47,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
     Path("patients.csv").write_text(TABLE.replace("2020-01-05,yes", "2020-01-05,no"))
     if classes:
         label = 'positive: "yes", negative: "no"', 'classes: ["no", maybe, "yes"]'
-        PATH.write_text(changed(DESCRIPTION, label))
+        PATH.write_text(replace_all(DESCRIPTION, label))
     assert main.main(["check", "patients"]) == 0
     told = capsys.readouterr().out
     lines = PATH.read_text().splitlines()
@@ -64,7 +64,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
         draw_held_out(y, 0.2, np.random.default_rng(0))
 
 
-def test_lines_of_separators_alone_are_no_records(folder, capsys):
+def test_lines_of_only_separators_are_no_records(folder, capsys):
     header, *rows = TABLE.splitlines()
     Path("patients.csv").write_text("\n".join([header, ",,,,", *rows, ",,,,", " , ,,,"]))
     assert main.main(["check", "patients"]) == 0
@@ -80,7 +80,7 @@ def test_lines_of_separators_alone_are_no_records(folder, capsys):
 def test_all_problems_in_one_pass(folder):
     towns = "kind: text\n    groups: [Oslo, Bergen]", "kind: categorical\n    categories: [Oslo]"
     changes = ("n_rows: 5", "n_rows: 6"), ("[0, 120]", ""), ("2020-01-01", "2020-01-31")
-    PATH.write_text(changed(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
+    PATH.write_text(replace_all(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
     Path("patients.csv").write_text(TABLE.replace("2021-01-05", "soon"))
     assert [(line, message.split(":")[0][:44]) for line, message in faults()] == [
         (1, "the file holds 5 records, not 6. If it is the one"[:44]),
@@ -94,13 +94,13 @@ def test_all_problems_in_one_pass(folder):
         datasets.load("patients")
 
 
-def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
+def test_every_blank_is_named_even_with_other_faults(folder):
     blanks = ("[0, 120]", "[Oslo, Bergen]", "[2020-01-01, 2023-12-31]", '"yes"', '"no"')
-    PATH.write_text(changed(DESCRIPTION, *((old, "") for old in blanks)))
+    PATH.write_text(replace_all(DESCRIPTION, *((old, "") for old in blanks)))
     assert [line for line, _ in faults()] == [8, 12, 15, 17, 17]
     assert not check("patients").tallies
     PATH.write_text(
-        changed(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
+        replace_all(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
     )
     messages = " ".join(message for _, message in faults())
     assert "unknown key 'bound'" in messages
@@ -108,7 +108,7 @@ def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
     assert [tally.column.name for tally in check("patients").tallies] == ["day"]
 
 
-def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
+def faults_with_test_file(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
     """Describe the table with a test file; return the faults."""
     Path("test.csv").write_text(TABLE.splitlines()[0] + "\n" + test)
     files = f"n_rows: {n_rows}\nn_test: {test.count(chr(10))}\n{records}"
@@ -118,21 +118,21 @@ def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
 
 
 def test_each_part_is_checked_by_itself(folder):
-    assert by_another() == []
+    assert faults_with_test_file() == []
     # The training labels must have two classes; test records may have one label.
     Path("patients.csv").write_text(TABLE.replace(",yes", ",no"))
-    assert "all records have the label 'no'" in by_another()[0][1]
+    assert "all records have the label 'no'" in faults_with_test_file()[0][1]
     Path("patients.csv").write_text(TABLE)
     # One record of six, but the only test record.
-    ((line, message),) = by_another(test="P9,999,Oslo,2020-01-05,yes\n")
+    ((line, message),) = faults_with_test_file(test="P9,999,Oslo,2020-01-05,yes\n")
     assert (line, message[:48]) == (9, "100% of the values of 'age' (test) lie outside i")
     with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
         datasets.load("patients")
-    ((line, message),) = by_another(test=TABLE.partition("\n")[2])
+    ((line, message),) = faults_with_test_file(test=TABLE.partition("\n")[2])
     assert (line, "byte for byte the same" in message) == (3, True)
     # Left-out records are counted.
-    assert by_another("records: {balance: first}\n", 4) == []
-    ((line, message),) = by_another("records: {balance: first}\n", 5)
+    assert faults_with_test_file("records: {balance: first}\n", 4) == []
+    ((line, message),) = faults_with_test_file("records: {balance: first}\n", 5)
     assert (line, message[:24]) == (3, "records leaves 4 records")
 
 
@@ -145,7 +145,7 @@ def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
     assert "'4' (1) and over 2 more" in message
 
 
-def test_a_dataset_of_another_can_be_checked_too(folder):
+def test_a_shipped_dataset_can_be_checked_too(folder):
     Path("descriptions/less.yaml").write_text(
         "title: less\nbased_on: patients\ncolumns: [{name: age, n_bins: 4}]\n"
     )
@@ -157,7 +157,7 @@ def test_a_dataset_of_another_can_be_checked_too(folder):
 def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
     plain = datasets.load("patients")
     blanks = ("[Oslo, Bergen]", '[" Oslo", "Bergen "]'), ('"yes"', '"yes "'), ("NA]", '" NA"]')
-    PATH.write_text(changed(DESCRIPTION, *blanks))
+    PATH.write_text(replace_all(DESCRIPTION, *blanks))
     assert check("patients").is_ready
     again = datasets.load("patients")
     assert (again.X == plain.X).all()
@@ -198,9 +198,7 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert columns_of(rows, clipped) == []
 
 
-def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_its_bounds(
-    folder, capsys
-):
+def test_a_bin_that_hides_most_of_a_column_is_reported_with_better_bins(folder, capsys):
     def advice(values, bounds, more=""):
         rows = [(k, (value,)) for k, value in enumerate(values)]
         assert columns_of(rows, f"  - {{name: x1, kind: numeric, bounds: {bounds}{more}}}\n") == []
@@ -229,7 +227,7 @@ def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_it
     assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
 
 
-def test_bins_that_are_finer_follow_from_public_facts_alone():
+def test_finer_bins_follow_only_from_public_facts():
     def column(bins, spacing="equal", dates="", high=1000.0):
         return datasets.Column("x", "numeric", (0.0, high), bins, spacing=spacing, dates=dates)
 

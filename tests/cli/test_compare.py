@@ -52,7 +52,7 @@ def sentence(frame, **options):
     return ranking(frame, "d", 1, TITLES, **options).sentence()
 
 
-def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flattered():
+def test_the_sentence_names_the_choice_its_cost_and_the_optimism():
     assert sentence(TABLE) == (
         "at ε = 1 take A: accuracy 0.842 ± 0.002, the best of 2 and so slightly optimistic; "
         "without privacy 0.861; always the most frequent label 0.761"
@@ -91,7 +91,7 @@ def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
     assert place.failed_methods == ["c~delta=1e-06", "c"]
 
 
-def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
+def test_if_nothing_beats_a_constant_the_sentence_says_so():
     weak = TABLE.assign(
         accuracy=TABLE["accuracy"].replace(0.8423, 0.7635), auc=[0.6, 0.67, 0, 0, 0]
     )
@@ -123,7 +123,7 @@ def test_one_mechanism_is_one_row():
     assert "B  " in told.lines()[1]
 
 
-def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_reported():
+def test_only_proved_learners_are_recommended_and_selection_on_records_is_reported():
     first = TABLE.assign(kind="hyperparameters chosen without privacy")
     first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
     made = ranking(first, "d", 1, TITLES)
@@ -146,7 +146,7 @@ def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is
     assert "chosen on the records" not in ranking(behind, "d", 1, TITLES).sentence()
 
 
-def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
+def test_the_quickstart_shows_the_recommendation_at_both_deltas():
     shown = study.load(ROOT / "config/studies/quickstart.yaml")
     (pure, approximate) = [one for one in shown.methods.values() if one.learner == "privgam"]
     assert (pure.delta, approximate.delta) == (0, 1e-5)
@@ -180,7 +180,7 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
     assert alike["gam~proved"] == "PrivGAM"
 
 
-def test_of_a_rare_label_more_than_the_accuracy_is_reported():
+def test_for_a_rare_label_more_than_the_accuracy_is_reported():
     made = ranking(RARE, "d", 1, TITLES)
     assert made.sentence().startswith(
         "at ε = 1 nothing is better than always predicting the most frequent label (0.9983): B, "
@@ -195,7 +195,7 @@ def test_of_a_rare_label_more_than_the_accuracy_is_reported():
     assert "AUC" not in ranking(TABLE, "d", 1, TITLES).lines()[0]
 
 
-def test_another_metric_ranks_and_a_loss_the_other_way_round():
+def test_another_metric_ranks_and_a_loss_in_reverse():
     made = ranking(RARE, "d", 1, TITLES, "auc")
     assert made.sentence() == (
         "at ε = 1 take A: AUC 0.900 ± 0.005, the best of 2 and so slightly optimistic; without "
@@ -251,7 +251,7 @@ DESCRIPTION = {
 
 
 @pytest.fixture
-def mine(folder, monkeypatch):
+def private_records(folder, monkeypatch):
     """Write private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
@@ -260,7 +260,7 @@ def mine(folder, monkeypatch):
     (folder / "descriptions/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION))
 
 
-def test_private_records_get_a_secret_seed(folder, mine):
+def test_private_records_get_a_secret_seed(folder, private_records):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
@@ -272,7 +272,7 @@ def test_private_records_get_a_secret_seed(folder, mine):
 
 
 def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
-    folder, mine, monkeypatch, capsys
+    folder, private_records, monkeypatch, capsys
 ):
     monkeypatch.setattr(compare, "report", lambda made: "")
     ran = []
@@ -309,13 +309,13 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert [said in card for card in cards] == [False, True]
 
 
-def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, capsys):
     path = Path("descriptions/mine.yaml")
     path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
     line = path.read_text().splitlines().index("- categories:") + 1
     assert main.main(["compare", "mine"]) == 4
     said = capsys.readouterr().err
-    assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
+    assert f"{path}: line {line}: columns.colour.categories: must have a value; got nothing" in said
     assert str(folder) not in said
     assert "privcurve check mine says what to do." in said
     assert "privcurve decide mine asks for what is blank." in said
@@ -335,7 +335,7 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         ),
         (["wdbc", "--delta", "1"], "--delta: delta must be a number in [0, 1); got 1.0"),
         (["wdbc", "--repeats", "1"], "--repeats must be at least 2; got 1"),
-        (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
+        (["wdbc", "--cores", "0"], "--cores must be a number above 0, or all; got 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric is an option of a"),
         (["wdbc", "--private-choice", "--fresh"], "--fresh is an option of a"),
         (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': the limit must be between 0 and 1"),
@@ -345,7 +345,7 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         (["toy-line/../x"], "unknown dataset"),
     ],
 )
-def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says):
+def test_an_impossible_comparison_ends_in_one_message(folder, capsys, arguments, says):
     assert main.main(["compare", *arguments]) == (2 if says.split()[0] in USAGE else 1)
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
@@ -383,7 +383,7 @@ def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, ca
     assert capsys.readouterr().out.splitlines() == list(lines)
 
 
-def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
+def test_a_failed_run_names_the_reason_and_its_log(folder, monkeypatch):
     pretend(folder, monkeypatch, "much", "error: mine.csv: line 3", "more", code=1)
     with pytest.raises(running.RunError) as caught:
         running.run(["x"], Path("logs/x.log"))
@@ -397,7 +397,7 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
         running.run(["x"], Path("logs/x.log"))
 
 
-def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
+def test_progress_shows_the_remaining_time_of_long_runs():
     clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
     progress = Progress(show=said, clock=lambda: next(clock))
     for done in (2, 4, 6, 8, 10):
@@ -411,7 +411,7 @@ def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
     ]
 
 
-def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, capsys):
+def test_a_comparison_can_print_json_or_be_quiet(folder, private_records, monkeypatch, capsys):
     ran = []
     monkeypatch.setattr(running, "run", lambda *_, **options: ran.append(options["quiet"]))
     monkeypatch.setattr(compare, "_content", lambda made: {"dataset": "mine"})
@@ -429,7 +429,7 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     assert "leave it out" in capsys.readouterr().err
 
 
-def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys):
+def test_a_comparison_warns_of_clipped_values(folder, private_records, monkeypatch, capsys):
     """Messages of encoding go to the log of the run; the command prints a summary."""
     rows = "".join(f"{k},{'yes' if k % 3 else 'no'}\n" for k in range(40))
     Path("mine.csv").write_text("age,label\n" + rows)
@@ -464,7 +464,7 @@ def library_alone(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("PYTHONPATH", str(first), prepend=os.pathsep)
 
 
-def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
+def test_without_matplotlib_there_is_no_figure(folder, library_alone):
     made = comparison.prepare("wdbc", [1])
     words = [request.output.word for request in made.plan.study_outputs(made.study.name)]
     assert words == ["accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard"]
@@ -502,7 +502,9 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
 
 
 @pytest.mark.slow
-def test_without_snakemake_too_changed_records_change_the_page(folder, mine, library_alone, capsys):
+def test_without_snakemake_too_changed_records_change_the_page(
+    folder, private_records, library_alone, capsys
+):
     page = Path("results/compare_mine/leaderboard.html")
     for every in (2, 3):
         rows = (f"{'red' if k % 2 else 'blue'},{'no' if k % every else 'yes'}" for k in range(40))
@@ -512,7 +514,9 @@ def test_without_snakemake_too_changed_records_change_the_page(folder, mine, lib
         assert re.search(r"^At ε = 1 .*$", said, re.MULTILINE)[0] in page.read_text("utf-8")
 
 
-def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_alone):
+def test_without_snakemake_too_a_failed_step_names_the_reason(
+    folder, private_records, library_alone
+):
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):

@@ -75,7 +75,7 @@ def test_a_draft_is_decided_by_answers_from_a_pipe(decide, capsys):
     assert "nothing is left to be decided" in decide()[1]
 
 
-def test_what_is_left_out_stays_blank_and_is_asked_again(decide):
+def test_a_skipped_question_stays_blank_and_returns(decide):
     code, told, content = decide("0, 120", "", "2020-01-01, 2023-12-31")
     assert code == 4
     assert "no more answers" in told
@@ -91,7 +91,7 @@ def test_a_person_is_asked_again_and_may_stop(decide):
     assert code == 130
     assert "bounds of 'age'" in told
     assert "low < high" in told
-    assert "2 entries; it has 1" in told
+    assert "2 entries; got 1" in told
     assert "is not valid YAML" in told
     assert "privcurve: stopped. 1 answered and written, 4 left" in told
     assert content["columns"][0]["bounds"] == [0, 120]
@@ -173,7 +173,7 @@ def test_equal_answers_for_both_labels_are_refused(decide):
     assert (code, "'yes' is positive" in told) == (1, True)
 
 
-def test_what_cards_say_is_asked_for_and_may_be_skipped(decide, capsys):
+def test_facts_for_cards_are_asked_for_and_may_be_skipped(decide, capsys):
     rows = [f"{k},{k % 2 + 1}" for k in range(40)]
     Path("t.csv").write_text("\n".join(["age,bad", *rows]) + "\n")
     assert main.main(["describe", "t.csv", "--label", "bad", "--positive", "2"]) == 0
@@ -222,7 +222,7 @@ def test_bad_input_is_one_message_and_a_code(folder, capsys, monkeypatch, case):
     assert_refused(folder, capsys, *case)
 
 
-def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
+def test_a_blank_within_a_line_is_left_to_an_editor(folder, capsys, monkeypatch):
     text = DESCRIPTION.replace('"yes"', "").replace("bounds: [0, 120]", "bounds: # decide")
     monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
     assert_refused(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})

@@ -8,7 +8,15 @@ import messy
 import numpy as np
 import pytest
 import yaml
-from drafting import DRAFT, column, decide, described, drafted, of, told
+from drafting import (
+    DRAFT,
+    describe_file,
+    draft_column,
+    draft_table,
+    fill_bounds,
+    run,
+    table_with,
+)
 
 from privcurve import datasets
 from privcurve.cli import check, main
@@ -17,12 +25,12 @@ from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
 
-# A draft has no value of the records ------ ---------------------------------------
+# A draft has no value of the records ----------------------------------------------
 
 
 def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys):
     messy.write(folder / "clinic.csv")
-    screen = told(capsys, "describe", "clinic.csv", "--label", "sick")[1]
+    screen = run(capsys, "describe", "clinic.csv", "--label", "sick")[1]
     path = Path("descriptions/clinic.yaml")
     text = path.read_text()
     # Only the screen shows towns, codes, extremes of numbers and dates.
@@ -45,7 +53,7 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
     assert set(content["missing"]) == set(messy.GAPS)
     assert content["label"] == {"column": "sick", "positive": ["yes"], "negative": ["no"]}
     path.write_text(messy.decide(text))
-    assert "ready: privcurve compare clinic" in told(capsys, "check", "clinic")[1]
+    assert "ready: privcurve compare clinic" in run(capsys, "check", "clinic")[1]
     data = datasets.load("clinic")
     assert len(data.y) == 400
     assert data.n_clipped < 0.01 * data.X.size
@@ -53,24 +61,24 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
 
 def test_another_record_changes_bounds_in_no_draft(folder):
     lines = ["age,dose,sick", *(f"{20 + k},{k / 7},{k % 2}" for k in range(60))]
-    _, one = drafted(lines)
-    _, other = drafted([*lines[:-1], "119,1e9,1"])
+    _, one = draft_table(lines)
+    _, other = draft_table([*lines[:-1], "119,1e9,1"])
     assert one.text == other.text
 
 
-def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
+def test_the_order_of_markers_does_not_depend_on_records(folder):
     lines = ["x,y,sick", "1,NA,yes", "?,5,no", "3,?,yes", "4,6,no"]
-    content, _ = drafted(lines)
+    content, _ = draft_table(lines)
     assert content["missing"] == ["", "?", "NA"]
-    content, _ = drafted([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
+    content, _ = draft_table([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
     assert content["missing"] == ["", "?", "NA"]
 
 
-def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
+def test_the_order_of_spellings_of_a_label_does_not_depend_on_records(folder, capsys):
     drafts = set()
     for spelt in (("Yes", "NO", "no ", "YES", "yes"), ("no", "YES", "yes", "NO", "Yes ")):
         rows = "".join(f"{k},{spelt[k % 5]}\n" for k in range(60))
-        described(capsys, "age,sick\n" + rows)
+        describe_file(capsys, "age,sick\n" + rows)
         drafts.add(DRAFT.read_text())
     (draft,) = drafts
     assert 'positive: ["yes", "Yes", "YES"]' in draft
@@ -80,11 +88,11 @@ def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
 
 def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
     lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
-    _, private = drafted(lines)
+    _, private = draft_table(lines)
     said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
     assert "add-remove" in said
     assert "public\n# knowledge" in said
-    assert "add-remove" not in drafted(lines, public=True)[1].text
+    assert "add-remove" not in draft_table(lines, public=True)[1].text
 
 
 # Columns --------------------------------------------------------------------------
@@ -128,15 +136,15 @@ NUMBER = {
         (["NA", ""] * 9, None),
     ],
 )
-def test_what_a_column_is(folder, values, expected):
-    made, _ = column(values)
+def test_kinds_of_columns(folder, values, expected):
+    made, _ = draft_column(values)
     assert made == (None if expected is None else {"name": "x", **expected})
 
 
-def test_names_and_conventions_settle_what_they_can(folder):
+def test_names_and_conventions_decide_the_label(folder):
     # "25 %" is 25 in a text file and 0.25 in Excel: a person decides.
     lines = ["age,Sex,smokes,pct,sick", "31,F,Yes,.1,ja", "45,male,no,.9,nein", "46,m,N,25,Ja"]
-    content, made = drafted(lines)
+    content, made = draft_table(lines)
     age, sex, smokes, pct = content["columns"]
     assert (age["bounds"], age["n_bins"]) == ([0, 120], 121)
     assert set(sex["groups"]) == {"female", "male"}
@@ -181,9 +189,9 @@ CODES = (4, 4, 2, 3, 2, 5, 9)
         ),
     ],
 )
-def test_columns_that_differ_in_a_number_alone_are_one_line(folder, header, row, names, n_blanks):
+def test_columns_that_differ_only_in_a_number_are_one_line(folder, header, row, names, n_blanks):
     rows = [",".join(map(str, row(k))) for k in range(2, 182)]
-    content, made = drafted([header, *rows], "y")
+    content, made = draft_table([header, *rows], "y")
     assert [entry["name"] for entry in content["columns"]] == names
     assert made.blanks == n_blanks
 
@@ -203,7 +211,7 @@ def test_columns_that_differ_in_a_number_alone_are_one_line(folder, header, row,
 )
 def test_decide_asks_about_numbers_that_may_mean_missing(folder, values, markers):
     for public in (False, True):
-        described, made = column(values, public=public)
+        described, made = draft_column(values, public=public)
         question = f"; if {markers} stands for a missing value, add it to missing"
         assert (question in made.columns["x"].summary) == (markers is not None)
         assert ("stands for a missing" in made.columns["x"].summary) == (markers is not None)
@@ -230,36 +238,38 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
 
 
 @pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
-def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
-    entry, _ = column([number] * 39 + ["old"], public=True)
+def test_one_number_among_words_has_bounds_too(folder, number, bounds):
+    entry, _ = draft_column([number] * 39 + ["old"], public=True)
     assert entry["bounds"] == bounds
 
 
 @pytest.mark.parametrize("values", [["1e308", "-1.5e308", "3"], ["5e-324", "0", "1e-323"]])
-def test_numbers_at_the_ends_of_what_there_is_have_bounds(folder, values):
-    assert column(values * 9, public=True)[0]["kind"] == "numeric"
+def test_extreme_numbers_have_bounds(folder, values):
+    assert draft_column(values * 9, public=True)[0]["kind"] == "numeric"
 
 
 @pytest.mark.parametrize("texts", [["Straße", "STRASSE"], ["ı", "I", "b"], ["Oslo", "OSLO", "b"]])
 def test_each_text_of_a_public_file_fits_one_group(folder, texts):
     lines = ["x,k,sick", *(f"{texts[k % len(texts)]},{k * 1.5},{k % 2}" for k in range(30))]
-    DRAFT.write_text(drafted(lines, public=True)[1].text)
+    DRAFT.write_text(draft_table(lines, public=True)[1].text)
     report = checked("t")
     assert report.is_ready
     assert next(t for t in report.tallies if t.column.name == "x").counts.other == 0
 
 
-def test_what_tells_records_or_people_apart_is_reported(folder, capsys):
-    once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
+def test_columns_that_identify_records_or_people_are_reported(folder, capsys):
+    once = describe_file(
+        capsys, table_with((k * 7919 % 10007 for k in range(90)), "number_of_case")
+    )
     assert "each occurs once: remove the column if it identifies records" in once
     for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
-        said = described(capsys, of(values, "number"))
+        said = describe_file(capsys, table_with(values, "number"))
         assert "if it names people, each has 3.0 records, but ε protects one record" in said
-    assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
+    assert "ε is for one" not in describe_file(capsys, table_with(k // 3 * 11 for k in range(90)))
 
 
 def test_few_whole_numbers_may_be_decided_to_be_codes(folder, capsys):
-    described(capsys, of([1 + k % 2 for k in range(90)], "SEX"))
+    describe_file(capsys, table_with([1 + k % 2 for k in range(90)], "SEX"))
     assert "for codes (1 for man, 2 for woman) write only kind: categorical" in DRAFT.read_text()
 
 
@@ -270,20 +280,20 @@ VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
 @pytest.mark.parametrize(
     "name", ["patient_id", "Patient", "customerId", "user id", "USUBJID", "pid"]
 )
-def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
-    said = described(capsys, of(values, name))
+def test_the_unit_of_privacy_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
+    said = describe_file(capsys, table_with(values, name))
     assert "if it names people, each has 3.0 records: decide on unit" in said
     content = yaml.safe_load(DRAFT.read_text())
     assert content["unit"] is None
     assert [entry["name"] for entry in content["columns"]] == ["age"]
-    code, said = told(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert (code, "decide on unit of the records: {column: …, at_most: …}" in said) == (4, True)
     for answer, n in ((f"{{column: {name}, at_most: 2}}", 60), ("none", 90)):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
-        described(capsys, of(values, name))
-        assert told(capsys, "decide", "t")[0] == 0
+        describe_file(capsys, table_with(values, name))
+        assert run(capsys, "decide", "t")[0] == 0
         DRAFT.write_text(DRAFT.read_text().replace("n_rows: 90", f"n_rows: {n}"))
-        code, said = told(capsys, "check", "t")
+        code, said = run(capsys, "check", "t")
         assert code == 0, said
         assert len(datasets.load("t").y) == n
 
@@ -299,8 +309,8 @@ def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatc
     ],
 )
 def test_other_columns_name_no_persons(folder, name, values, options):
-    lines = of(values, name).splitlines()
-    assert "unit" not in drafted(lines, **options)[0]
+    lines = table_with(values, name).splitlines()
+    assert "unit" not in draft_table(lines, **options)[0]
 
 
 @pytest.mark.parametrize(
@@ -310,10 +320,10 @@ def test_other_columns_name_no_persons(folder, name, values, options):
         ("{column: sick, at_most: 2}", "'sick' is the unit and the label"),
     ],
 )
-def test_a_unit_that_is_none_is_refused(folder, capsys, monkeypatch, answer, says):
-    described(capsys, of(VISITS[0], "patient_id"))
+def test_an_invalid_unit_is_refused(folder, capsys, monkeypatch, answer, says):
+    describe_file(capsys, table_with(VISITS[0], "patient_id"))
     monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
-    code, said = told(capsys, "decide", "t")
+    code, said = run(capsys, "decide", "t")
     assert code == 1
     assert says in said
 
@@ -349,7 +359,7 @@ DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
     ],
 )
 def test_values_that_may_mean_something_else_are_reported(folder, capsys, values, says):
-    said = described(capsys, of(values))
+    said = describe_file(capsys, table_with(values))
     assert says in said
     assert (AMOUNTS in said) == (says == AMOUNTS)
     of_two_digits = 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068'
@@ -359,7 +369,9 @@ def test_values_that_may_mean_something_else_are_reported(folder, capsys, values
 # Different letters are not a unit; codes with leading zeros are not amounts.
 @pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}", "{}{:c}", "{:04d}"])
 def test_other_texts_are_no_amounts(folder, capsys, value):
-    assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
+    assert "amounts" not in describe_file(
+        capsys, table_with(value.format(k, 65 + k % 9) for k in range(60))
+    )
 
 
 @pytest.mark.parametrize(
@@ -371,7 +383,7 @@ def test_other_texts_are_no_amounts(folder, capsys, value):
 )
 def test_codes_with_leading_zeros_are_no_powers_of_ten(folder, capsys, value, kind):
     values = [*(value.format(k % 10) for k in range(59)), "1"]
-    assert f"x    {kind} " in described(capsys, of(values))
+    assert f"x    {kind} " in describe_file(capsys, table_with(values))
 
 
 def german(amount):
@@ -386,7 +398,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
         f"{german(x)};{n:_};{'yes' if k % 3 else 'no'}".replace("_", ".")
         for k, (x, n) in enumerate(zip(amounts, wholes, strict=True))
     ]
-    said = described(capsys, "\n".join(["x;n;sick", *rows]) + "\n")
+    said = describe_file(capsys, "\n".join(["x;n;sick", *rows]) + "\n")
     assert "separator ';', UTF-8, decimal comma, '.' between thousands" in said
     assert "10 to 100,014.75, 60 numbers" in said
     text = DRAFT.read_text()
@@ -394,7 +406,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     for bounds in ("bounds: [0, 200000]", "bounds: [0, 2000]"):
         text = text.replace("bounds:  # decide: [lowest, highest] possible", bounds, 1)
     DRAFT.write_text(text)
-    code, said = told(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     x, n = datasets.describe("t").domain.columns
     X = datasets.load("t").X
@@ -402,7 +414,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     assert X[:, 1].tolist() == code_by_edges(np.array(wholes), n.edges).tolist()
     # Without the key `thousands` values are refused, and check suggests the key.
     DRAFT.write_text(text.replace('thousands: "."\n', ""))
-    code, said = told(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 1
     assert """If '.' stands between thousands there, say thousands: ".".""" in said
 
@@ -410,11 +422,11 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
 def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = [f"{german(900 + 40 * k)};{'yes' if k > 30 else 'no'}" for k in range(60)]
-    described(capsys, "\n".join(["x;sick", *rows]) + "\n")
-    decide("[0, 4000]")
-    assert told(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
+    describe_file(capsys, "\n".join(["x;sick", *rows]) + "\n")
+    fill_bounds("[0, 4000]")
+    assert run(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
     (folder / "new.csv").write_text("x;k\n1.000,50;a\n3.000,5;b\n3 000;c\n3.00;d\n")
-    code, said = told(capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip")
+    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip")
     assert code == 3
     assert said.splitlines()[:5] == ["predicted_sick", "no", "yes", '""', '""']
     assert "line 5 of new.csv: 'x' is '3.00', not a number" in said
@@ -436,18 +448,18 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
         (None, ",", ".", None),
     ],
 )
-def test_marks_stand_between_groups_of_three_digits(text, decimal, thousands, plain):
+def test_marks_separate_groups_of_three_digits(text, decimal, thousands, plain):
     assert remove_grouping([text], decimal, thousands) == [plain]
 
 
 @pytest.mark.parametrize("others", [[*THOUSANDS, "0.125"], range(700, 800)])
 def test_other_points_part_no_thousands(folder, capsys, others):
-    assert "thousand" not in described(capsys, of(others))
+    assert "thousand" not in describe_file(capsys, table_with(others))
 
 
 def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
     rows = [f'"{german(1000 + k)}",{k / 64:.3f},{k / 128:.4f},{k % 2}' for k in range(60)]
-    said = described(capsys, "\n".join(["a,x,z,sick", *rows]) + "\n")
+    said = describe_file(capsys, "\n".join(["a,x,z,sick", *rows]) + "\n")
     assert "0 to 0.922, 60 numbers" in said
     assert "if these are amounts, write them as plain numbers" in said
     assert "decimal:" not in DRAFT.read_text()
@@ -455,9 +467,9 @@ def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
 
 @pytest.mark.parametrize("name", ["label", "nan", "null", "yes", "1", "~", " größe", "a: b # c"])
 def test_a_column_may_have_any_name(folder, capsys, name):
-    described(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
-    decide("[0, 9]")
-    code, said = told(capsys, "check", "t")
+    describe_file(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
+    fill_bounds("[0, 9]")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     assert checked("t").tallies[0].column.name == name.strip()
 
@@ -474,16 +486,16 @@ def test_a_name_that_looks_like_a_range_is_one_name(folder, capsys, header):
     assert len(mine.y) == 8
 
 
-def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, monkeypatch):
+def test_of_many_columns_only_those_with_losses_are_shown(folder, capsys, monkeypatch):
     monkeypatch.setattr(check, "MOST_SHOWN", 2)
     header = ",".join([*(f"gene{j}" for j in range(9)), "sick"])
     genes = [[str(k % 5) if k else "11"] * 8 for k in range(20)]
     rows = [
         ",".join([*genes[k], "50" if k % 10 == 0 else str(k % 3), f"{k % 2}"]) for k in range(20)
     ]
-    described(capsys, "\n".join([header, *rows]) + "\n")
-    decide("[0, 9]")
-    code, said = told(capsys, "check", "t")
+    describe_file(capsys, "\n".join([header, *rows]) + "\n")
+    fill_bounds("[0, 9]")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
@@ -492,12 +504,12 @@ def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, mon
 
 def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
     monkeypatch.setattr(profile, "MOST_VALUES", 60)
-    entry, made = column([k / 7 for k in range(200)])
+    entry, made = draft_column([k / 7 for k in range(200)])
     assert entry["kind"] == "numeric"
     assert "over 60 numbers" in made.columns["x"].summary
     # Values differ among the first records too if they identify records; few words repeat.
-    assert column([f"name {k}" for k in range(200)])[0] is None
-    assert column([f"name {k % 70}" for k in range(1000)])[0]["kind"] == "text"
+    assert draft_column([f"name {k}" for k in range(200)])[0] is None
+    assert draft_column([f"name {k % 70}" for k in range(1000)])[0]["kind"] == "text"
     monkeypatch.setattr(profile, "MOST_VALUES", 999)
     # The wider a table, the fewer values per column are stored.
     for most, names, each in ((1000, "ab", 500), (1000, "abcdefghij", 200), (10**9, "ab", 999)):
@@ -528,7 +540,7 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
 )
 def test_two_classes(folder, values, question, positive, negative):
     lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
-    content, made = drafted(lines, **question)
+    content, made = draft_table(lines, **question)
     assert (content["label"]["positive"], content["label"]["negative"]) == (positive, negative)
     assert made.blanks == (0 if "public" in question else 1) + (positive is None) + (
         negative is None
@@ -550,11 +562,11 @@ def test_two_classes(folder, values, question, positive, negative):
 )
 def test_more_classes(folder, values, question, classes):
     lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
-    content, made = drafted(lines, **question)
+    content, made = draft_table(lines, **question)
     assert content["label"] == {"column": "sick", "classes": classes}
     if classes is not None:
         DRAFT.write_text(made.text)
-        decide("[0, 30]")
+        fill_bounds("[0, 30]")
         assert checked("t").is_ready
 
 
@@ -566,22 +578,22 @@ def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypat
     words = np.array(["mild", "moderate", "severe, or worse"])
     rows = [f'{s:.2f},{t},"{words[int(s / 3.4)]}"' for s, t in zip(sugar, "xy" * 200, strict=True)]
     (folder / "t.csv").write_text("\n".join(["sugar,town,grade", *rows]) + "\n")
-    assert told(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
+    assert run(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
     text = DRAFT.read_text()
     assert "severe" not in text
-    assert told(capsys, "check", "t")[0] == 4
+    assert run(capsys, "check", "t")[0] == 4
     answers = "0, 10\nx, y\nmild, moderate, 'severe, or worse'\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-    code, said = told(capsys, "decide", "t")
+    code, said = run(capsys, "decide", "t")
     assert code == 0, said
-    assert "ready: privcurve compare t" in told(capsys, "check", "t")[1]
-    code, said = told(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
+    assert "ready: privcurve compare t" in run(capsys, "check", "t")[1]
+    code, said = run(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
     assert code == 0, said
     for form in ("md", "html"):
         card = Path(f"releases/t/1/card.{form}").read_text()
         assert "grade: mild, moderate, severe, or worse" in card
     (folder / "new.csv").write_text("town,sugar\nx,0.5\ny,9.5\n")
-    code, said = told(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
+    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
     header, *lines = csv.reader(io.StringIO(said))
     assert header == ["predicted_grade", *(f"probability of {word}" for word in words)]
     assert [line[0] for line in lines] == ["mild", "severe, or worse"]

@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from drafting import DRAFT, decide, described, drafted, told
+from drafting import DRAFT, describe_file, draft_table, fill_bounds, run
 from pyarrow import parquet
-from raw_files import workbook
+from raw_files import write_workbook
 
 from privcurve.cli import main
 from privcurve.datasets import DatasetError
@@ -34,23 +34,23 @@ def test_how_a_table_is_written(folder, separator, encoding):
     assert made.parser.get("separator", ",") == wanted
     said = made.parser.get("encoding", "utf-8")
     assert said == ("utf-8" if encoding == "utf-8-sig" else encoding)
-    content, _ = drafted([line.replace(",", separator) for line in lines], encoding=encoding)
+    content, _ = draft_table([line.replace(",", separator) for line in lines], encoding=encoding)
     assert content["n_rows"] == 2
 
 
-def test_what_spreadsheets_write_is_read(folder, capsys):
+def test_files_of_spreadsheets_are_read(folder, capsys):
     rows = [f'{20 + k};{k},5;"Oslo\nnorth";{"yes" if k % 3 else "no"}' for k in range(12)]
     plain = "\r\n".join(["age;income;town;sick", *rows]) + "\r\n"
-    said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
+    said = describe_file(capsys, b"\xef\xbb\xbf" + plain.encode())
     assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
     # The screen shows a value with a line break in one line.
     assert "town    not used     a single value: Oslo north (100%)" in said
     trailing = plain.replace("\r\n", ";\r\n")
-    assert "column5  not used     100.0% missing" in described(capsys, trailing)
+    assert "column5  not used     100.0% missing" in describe_file(capsys, trailing)
     # A compressed file may have any name.
-    assert "12 records" in described(capsys, gzip.compress(plain.encode()))
+    assert "12 records" in describe_file(capsys, gzip.compress(plain.encode()))
     (folder / "patients.csv").write_bytes(gzip.compress((folder / "patients.csv").read_bytes()))
-    code, said = told(capsys, "check", "patients")
+    code, said = run(capsys, "check", "patients")
     assert (code, "patients: 5 records" in said) == (0, True)
 
 
@@ -71,10 +71,10 @@ def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, say
     for n_odd in (1, 2):
         lines = [header, *([row] * 9 + [odd]) * n_odd, row]
         Path("t.csv").write_text("\n".join(lines) + "\n")
-        code, said = told(capsys, "describe", "t.csv", "--label", "sick")
+        code, said = run(capsys, "describe", "t.csv", "--label", "sick")
         assert (code, says in said) == (1, True), said
     # A quoted value may have several lines; a quote inside an unquoted value is literal.
-    described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
+    describe_file(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
 
 
 def patients(n=400):
@@ -108,7 +108,7 @@ GERMAN = [
 )
 def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label):
     Path("t.csv").write_text("\n".join(lines) + "\n")
-    code, said = told(capsys, "describe", "t.csv", "--label", label)
+    code, said = run(capsys, "describe", "t.csv", "--label", label)
     assert code == 1
     assert "--no-header" in said
     assert "rename these columns" in said
@@ -120,12 +120,12 @@ def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label
 
 def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, capsys):
     rows = [line.split(",") for line in patients(60)]
-    workbook(Path("t.xlsx"), {"Sheet": rows})
-    code, said = told(capsys, "describe", "t.xlsx", "--label", "smoker")
+    write_workbook(Path("t.xlsx"), {"Sheet": rows})
+    code, said = run(capsys, "describe", "t.xlsx", "--label", "smoker")
     assert (code, "--no-header" in said, "Moss" in said) == (1, True, False)
     frame = pd.DataFrame(rows[1:], columns=rows[0])
     frame.to_parquet("t.parquet")
-    _, of_file = told(capsys, "describe", "t.parquet", "--label", "smoker")
+    _, of_file = run(capsys, "describe", "t.parquet", "--label", "smoker")
     with pytest.raises(DatasetError) as error:
         Schema.draft(frame, "smoker")
     for said in (of_file, str(error.value)):
@@ -152,23 +152,23 @@ def test_names_are_names_though_some_are_like_a_value(folder, capsys):
     rows = [f"{20 + k % 50},{k % 9},{k / 7},{'spam' if k % 3 else 'ham'}" for k in range(60)]
     for header in ("age,visits,cost,spam", "age,2020,cost,spam", "age,cost,cost,spam"):
         Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
-        code, said = told(capsys, "describe", "t.csv", "--label", "spam", "--force")
+        code, said = run(capsys, "describe", "t.csv", "--label", "spam", "--force")
         assert (code, DRAFT.exists()) == (0, True), said
     frame = pd.DataFrame({str(k): range(20, 50) for k in range(3)} | {"y": ["a", "b"] * 15})
     assert Schema.draft(frame, "y").names == ["0", "1", "2"]
 
 
 def test_names_that_are_missing_or_twice_are_made(folder):
-    content, made = drafted([",a,a,sick", "0,1,2,yes", "1,5,3,no"])
+    content, made = draft_table([",a,a,sick", "0,1,2,yes", "1,5,3,no"])
     assert content["parser"]["fields"] == ["column1", "a", "a_2", "sick"]
     assert (content["parser"]["skip_rows"], made.n_rows) == (1, 2)
-    content, made = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
+    content, made = draft_table(["3.5,yes", "4.5,no"], "column2", header=False)
     assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
     # Blank lines may precede the header, and a name may have two lines.
-    content, made = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
+    content, made = draft_table(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
     assert content["parser"]["fields"] == ["a", "a_2", "sick"]
     assert (content["parser"]["skip_rows"], made.n_rows) == (3, 2)
-    content, made = drafted(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
+    content, made = draft_table(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
     assert (content["parser"]["skip_rows"], made.n_rows) == (2, 2)
 
 
@@ -177,7 +177,7 @@ def test_names_of_any_letters_can_be_read_again(folder, odd):
     names = [f"a{odd}b", f"not{odd}used", "sick"]
     encoding = "latin-1" if odd == "\x81" else "utf-8"
     lines = [";".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)]
-    content, made = drafted([*lines, "1;1;yes", "2;1;no"], encoding=encoding)
+    content, made = draft_table([*lines, "1;1;yes", "2;1;no"], encoding=encoding)
     assert [entry["name"] for entry in content["columns"]] == names[:1] == list(made.columns)[:1]
 
 
@@ -187,52 +187,52 @@ def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
         (["dose", 2020, "sick"], None),
         (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
     ):
-        workbook(Path("t.xlsx"), {"2020": [["", "", ""], names, *rows], "2021": rows})
+        write_workbook(Path("t.xlsx"), {"2020": [["", "", ""], names, *rows], "2021": rows})
         made = draft(Path("t.xlsx"), LabelChoice("sick"))
         assert made.format.parser.get("fields") == fields
         assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
     said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (--sheet)"
-    assert said in told(capsys, "describe", "t.xlsx", "--label", "sick")[1]
+    assert said in run(capsys, "describe", "t.xlsx", "--label", "sick")[1]
 
 
 def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     rows = [["dose", "sick"], *([k, "yes" if k % 3 else "no"] for k in range(20))]
-    workbook(Path("t.xlsx"), {"About": [["x"]], "Data": rows, "Empty": [[""]]})
-    code, said = told(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
+    write_workbook(Path("t.xlsx"), {"About": [["x"]], "Data": rows, "Empty": [[""]]})
+    code, said = run(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
     assert (code, "the sheet 'Data'; not read: 'About', 'Empty'" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert content["parser"] == {"kind": "excel", "sheet": "Data", "header": True}
-    decide("[0, 100]")
-    assert told(capsys, "check", "t")[0] == 0
+    fill_bounds("[0, 100]")
+    assert run(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
-    code, said = told(capsys, *again, "data")
+    code, said = run(capsys, *again, "data")
     wrong = "the sheet must be one of About, Data, Empty; got 'data'; did you mean 'Data'?"
     assert (code, wrong in said) == (1, True), said
-    code, said = told(capsys, *again, "Empty")
+    code, said = run(capsys, *again, "Empty")
     assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
-    code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
+    code, said = run(capsys, "describe", "t.csv", *again[2:], "Data")
     assert (code, "t.csv is not an Excel file, so it has no sheets" in said) == (1, True)
 
 
 def test_a_column_of_parquet_has_a_name(folder, capsys):
     parquet.write_table(pa.table([[1, 2], ["y", "n"]], names=["", "sick"]), "t.parquet")
-    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
     assert (code, "its column 1 has no name" in said) == (1, True)
 
 
 def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
-    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
     assert (code, "lists or objects: not supported" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
     assert "# not used: l\n" in DRAFT.read_text()
-    decide("[0, 9]")
-    assert told(capsys, "check", "t")[0] == 0
-    code, said = told(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
+    fill_bounds("[0, 9]")
+    assert run(capsys, "check", "t")[0] == 0
+    code, said = run(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
     assert (code, "the label 'l' must have one value per record; it holds lists or" in said) == (
         1,
         True,
@@ -240,7 +240,7 @@ def test_parquet_files(folder, capsys):
     # An index of row names is not a column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
-    said = told(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
+    said = run(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
     assert "__index_level_0__  not used     row names" in said
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
@@ -248,12 +248,12 @@ def test_parquet_files(folder, capsys):
 def test_a_header_of_two_lines_can_lack_a_name(folder):
     """A name has a line break, and lines end with a separator: one field has no name."""
     rows = [f"{k % 9},{k % 8},{k % 7},{k % 2}," for k in range(60)]
-    content, _ = drafted(['x,"a', 'b",k,sick,', *rows])
+    content, _ = draft_table(['x,"a', 'b",k,sick,', *rows])
     assert [entry["name"] for entry in content["columns"]] == ["x", "a\nb", "k"]
     assert content["n_rows"] == 60
 
 
-def test_a_file_to_test_by(folder):
+def test_test_files(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     content = yaml.safe_load(made.text)
@@ -266,25 +266,25 @@ def test_a_file_to_test_by(folder):
     assert any("line 6 of test.csv must have 5 fields; it has 6" in fault for fault in made.faults)
 
 
-def by_another(capsys, name):
+def describe_with_test_file(capsys, name):
     """Draft the description of t.csv with a test file; return code and output."""
-    return told(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
+    return run(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
 
 
-def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
+def test_a_test_file_read_by_position_has_the_same_positions(folder, capsys):
     rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
     for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
-    code, said = by_another(capsys, "bad.csv")
+    code, said = describe_with_test_file(capsys, "bad.csv")
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
     # A blank first line in only one of the files shifts its header.
-    assert "skip_rows must be 1; got 2" in by_another(capsys, "good.csv")[1]
+    assert "skip_rows must be 1; got 2" in describe_with_test_file(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
-    assert by_another(capsys, "good.csv")[0] == 0
+    assert describe_with_test_file(capsys, "good.csv")[0] == 0
 
 
-def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
+def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
     rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
@@ -292,29 +292,29 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
         (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)
-        code, said = by_another(capsys, "test.csv")
+        code, said = describe_with_test_file(capsys, "test.csv")
         assert (code, differs in said) == (1, True), said
     for alike in (rows.replace("ø", "o"), rows):
         Path("test.csv").write_text(alike, encoding="cp1252")
-        assert by_another(capsys, "test.csv")[0] == 0
+        assert describe_with_test_file(capsys, "test.csv")[0] == 0
 
 
 def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
-    assert "2 records have no label" in described(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
-    said = described(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
+    assert "2 records have no label" in describe_file(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
+    said = describe_file(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
     assert "line 3 of t.csv must have 2 fields; it has 3" in said
     # Once the line is corrected, the number is right.
     assert "n_rows: 3" in DRAFT.read_text()
 
 
-def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
+def test_nothing_is_overwritten_without_force(folder, capsys):
     path, table = Path("descriptions/patients.yaml"), Path("patients.csv")
     before, rows = path.read_text(), table.read_text()
     argv = ["describe", "patients.csv", "--label", "sick"]
-    assert told(capsys, *argv)[0] == 1
-    assert told(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
+    assert run(capsys, *argv)[0] == 1
+    assert run(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
     assert (path.read_text(), table.read_text()) == (before, rows)
-    said = told(capsys, *argv, "-o", "elsewhere.yaml")[1]
+    said = run(capsys, *argv, "-o", "elsewhere.yaml")[1]
     assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in said
-    assert '2 lines are marked "decide"' in told(capsys, *argv, "--force")[1]
+    assert '2 lines are marked "decide"' in run(capsys, *argv, "--force")[1]
     assert path.read_text() == Path("elsewhere.yaml").read_text() != before

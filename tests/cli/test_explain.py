@@ -41,7 +41,7 @@ def model(tmp_path, monkeypatch):
     return fitted
 
 
-def test_it_tells_importances_and_shapes(model, capsys):
+def test_it_prints_importances_and_shapes(model, capsys):
     assert main.main(["explain", "model.json"]) == 0
     told = capsys.readouterr().out
     for line in (
@@ -73,7 +73,7 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
     assert b"<svg" in Path("shapes.svg").read_bytes()
 
 
-def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypatch):
+def test_a_model_that_cannot_be_explained_is_reported(model, tmp_path, capsys, monkeypatch):
     assert_refused(
         tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1"
     )
@@ -81,7 +81,7 @@ def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypa
         tmp_path,
         capsys,
         "explain model.json --picture a.txt",
-        r"name a file in \.svg, \.png, \.pdf",
+        r"--picture must be a file with the ending \.svg, \.png, \.pdf",
     )
     assert_refused(tmp_path, capsys, "explain new.json", "new.json can't be read")
     for other in (type(model), "model.json"):
@@ -90,7 +90,7 @@ def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypa
     assert str(privcurve.explain(privcurve.load("model.json"))) == str(model.explain(DOMAIN))
     with pytest.raises(models.ModelError, match=r"domain must be a Domain.*Give dataset"):
         model.explain(["age", "town"])
-    with pytest.raises(ValueError, match="most = -1 is negative"):
+    with pytest.raises(ValueError, match="most must be ≥ 0; got -1"):
         model.explain(DOMAIN).plot(most=-1)
     with pytest.raises(models.ModelError, match="the domain must have"):
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
@@ -99,7 +99,7 @@ def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypa
     assert_refused(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
 
 
-def test_what_two_rare_codes_do_together_makes_it_no_sum():
+def test_an_interaction_of_two_rare_codes_makes_it_no_sum():
     sizes = np.array([41, 16, 2])
     for a, b in ((1, 1), (40, 15), (17, 4)):
         both = Effects.measure(lambda X, a=a, b=b: 1.0 * (X[:, [0]] == a) * (X[:, [1]] == b), sizes)

@@ -6,7 +6,6 @@ import json
 import re
 import runpy
 import shlex
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +14,12 @@ import pyarrow as pa
 import pytest
 import yaml
 from pyarrow import parquet
-from raw_files import idx, workbook
+from raw_files import idx_bytes, write_workbook
 from refusals import assert_refused
 
 from privcurve import datasets, models
 from privcurve.cli import main
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.reading import kinds
 from privcurve.learners import PrivGAMClassifier
 
 SCHEMA = Path(datasets.__file__).with_name("dataset.schema.yaml")
@@ -99,7 +98,7 @@ CASES = {
         {"A": [NAMES, *SHEET, [780.0, 1560.0, "", ""], ["all", "", "", ""]]},
         TABLE,
     ),
-    "blocks": ({"kind": "idx", "fields": ["dot"], "blocks": 2}, idx(PIXELS), IMAGES),
+    "blocks": ({"kind": "idx", "fields": ["dot"], "blocks": 2}, idx_bytes(PIXELS), IMAGES),
 }
 OTHERS = {
     "equal names": (
@@ -169,7 +168,7 @@ def write(path, content):
     if callable(content):
         content(path)
     elif isinstance(content, dict):
-        workbook(Path(path), content)
+        write_workbook(Path(path), content)
     else:
         Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -180,7 +179,7 @@ def train(parser, content, description, path=""):
     path = path or NAMES_OF.get(parser["kind"], "mine.txt")
     write(path, content)
     if parser["kind"] == "idx":
-        write("labels.idx", idx([int(row[3] == "yes") for row in ROWS]))
+        write("labels.idx", idx_bytes([int(row[3] == "yes") for row in ROWS]))
     keys = {"n_rows": 40, "files": {"train": {"local": path}}, **description, "parser": parser}
     Path("descriptions").mkdir(exist_ok=True)
     Path("descriptions/mine.yaml").write_text(yaml.safe_dump(keys, sort_keys=False))
@@ -199,14 +198,14 @@ def predict(capsys, file, options="", code=0):
     return [row[-1] for row in csv.reader(io.StringIO(told.out))][1:], told.err
 
 
-def expected(data):
+def expected_names(data):
     return models.load("model.json").predict_names(data.X).tolist()
 
 
 @pytest.mark.parametrize("key", [*KEYS, *OTHERS])
-def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys):
-    kinds = {f.name: f.metadata.get("kinds", WITH_FILES) for f in fields(Parser)}
-    if key in kinds and not set(kinds[key]) & set(WITH_FILES):
+def test_the_training_file_can_be_predicted_and_evaluated(key, capsys):
+    having = [kind for kind in kinds().values() if key in kind.keys]
+    if having and not any(kind.has_files for kind in having):
         pytest.skip("of datasets without files")
     # Each key of the parser has a case.
     parser, content, description = (CASES | OTHERS)[key]
@@ -217,7 +216,7 @@ def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys)
     assert model.parser == datasets.describe("mine").parser
     assert model.domain == data.domain
     answers, told = predict(capsys, path)
-    assert answers == expected(data)
+    assert answers == expected_names(data)
     assert len(set(answers)) > 1
     assert "rows" not in parser or "of 4" in told
     more = ["--labels", "labels.idx"] if parser.get("kind") == "idx" else []
@@ -249,10 +248,10 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# New files with another layout than the training file ------ --------------------------------
+# New files with another layout than the training file ---------------------------------------
 
 
-def of(parser, content=None, description=TABLE):
+def train_without_names(parser, content=None, description=TABLE):
     """Train on a file in this layout."""
     return train(parser, lines(names=()) if content is None else content, description)
 
@@ -264,27 +263,27 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
         _, data, _ = train(*CASES[key])
         for content in (plain, turned):
             write("new.csv", content)
-            assert predict(capsys, "new.csv")[0] == expected(data)
+            assert predict(capsys, "new.csv")[0] == expected_names(data)
     write_parquet("new.parquet")
-    workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
+    write_workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
     for file in ("new.parquet", "new.xlsx"):
-        assert predict(capsys, file)[0] == expected(data)
+        assert predict(capsys, file)[0] == expected_names(data)
     # New records have no label.
     write("new.csv", lines(rows=[row[1:3] for row in ROWS], names=NAMES[1:3]))
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)
     parser, content, description = CASES["zero_based"]
     _, data, _ = train(parser, content, description)
     write("new.csv", "code,age\n" + "".join(f"{k % 3},{2 * k}\n" for k in range(40)))
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)
     # Without a label, a record with only zeros would be a blank line.
     write("new.svm", "0:0\n" + libsvm(0, label=""))
-    assert predict(capsys, "new.svm")[0] == expected(data)
+    assert predict(capsys, "new.svm")[0] == expected_names(data)
 
 
 def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
     _, data, _ = train(*OTHERS["equal names"])
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)
     write("new.csv", lines(names=["town", "age"], rows=[(t, a) for i, a, t, _ in ROWS]))
     assert_refused(
         Path(),
@@ -296,7 +295,7 @@ def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
 
 def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
     for columns in ([AGE, TOWN], [TOWN]):
-        of({"fields": NAMES}, description={**TABLE, "columns": columns})
+        train_without_names({"fields": NAMES}, description={**TABLE, "columns": columns})
         for names in (["Nr", "Alter", "Ort", "krank"], ["A", "B", "C", "D"]):
             write("new.csv", lines(names=names))
             ask = partial(assert_refused, Path(), capsys)
@@ -328,15 +327,15 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
     ],
 )
 def test_a_table_of_another_program_is_known_without_names(capsys, content, message):
-    of({"fields": NAMES})
+    train_without_names({"fields": NAMES})
     write("new.csv", content)
     assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
-def test_lines_of_separators_alone_are_skipped_without_names(capsys):
-    _, data, _ = of({"fields": NAMES})
+def test_lines_of_only_separators_are_skipped_without_names(capsys):
+    _, data, _ = train_without_names({"fields": NAMES})
     write("new.csv", lines(names=(), above=[",,,"]) + ",,,\n")
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)
 
 
 def test_a_record_where_the_model_skips_a_line_is_not_lost(capsys):
@@ -346,7 +345,7 @@ def test_a_record_where_the_model_skips_a_line_is_not_lost(capsys):
         Path(), capsys, "predict model.json new.csv", "line 3 of new.csv seems to be a record"
     )
     write("new.csv", lines(names=NAMES))
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)
 
 
 def test_columns_in_another_order_are_refused_where_names_tell(capsys):
@@ -375,15 +374,15 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
     ],
 )
 def test_fields_in_other_places_are_refused(capsys, content, options, message):
-    of({"fields": NAMES})
+    train_without_names({"fields": NAMES})
     write("new.txt", content)
     assert_refused(Path(), capsys, f"predict model.json new.txt {options}", message)
 
 
 def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
-    _, data, _ = of({"fields": NAMES})
+    _, data, _ = train_without_names({"fields": NAMES})
     write("new.txt", lines(names=(), rows=[(*row[:3], "") for row in ROWS], separator="|"))
-    assert predict(capsys, "new.txt", "--separator '|'")[0] == expected(data)
+    assert predict(capsys, "new.txt", "--separator '|'")[0] == expected_names(data)
     write("new.txt", lines(names=(), rows=[ROWS[0], ("1", "old", "Oslo", ""), ROWS[2][:2]]))
     answers, told = predict(capsys, "new.txt", "--id id --on-error skip", 3)
     assert [bool(answer) for answer in answers] == [True, False, False]
@@ -411,13 +410,13 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     )
 
 
-def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
+def test_rows_of_a_sheet_are_reported_and_can_be_selected(capsys):
     _, data, _ = train(*CASES["rows"])
-    workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
+    write_workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
     answers, told = predict(capsys, "new.xlsx")
     assert (len(answers), "all 8 rows are read as records" in told) == (8, True)
     answers, told = predict(capsys, "new.xlsx", "--rows 7")
-    assert (answers, "rows" in told) == (expected(data)[:7], False)
+    assert (answers, "rows" in told) == (expected_names(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
     assert_refused(
@@ -428,7 +427,7 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     )
 
 
-def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
+def test_a_protected_number_of_records_is_not_reported(capsys):
     train(*CASES["rows"])
     ask = "release mine --epsilon 1 --neighbours add-remove --set n_estimate=50"
     assert_refused(
@@ -442,7 +441,7 @@ def test_images_need_their_labels_to_be_evaluated(capsys):
     assert_refused(
         Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)"
     )
-    write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
+    write("new.idx", idx_bytes(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
         "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )
@@ -468,7 +467,7 @@ def test_images_need_their_labels_to_be_evaluated(capsys):
     ],
 )
 def test_a_parser_that_can_not_be_is_refused_with_its_model(change, message):
-    of({"fields": NAMES})
+    train_without_names({"fields": NAMES})
     content = json.loads(Path("model.json").read_text())
     content["parser"] |= change
     models.text.write(Path("model.json"), content)
@@ -485,7 +484,7 @@ def test_the_example_reads_files_as_predict_does(key, capsys):
     path, data, _ = train(*(CASES | OTHERS)[key])
     runpy.run_path(str(EXAMPLE))["main"]("model.json", path)
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    assert [row[0] for row in rows[1:]] == expected(data)
+    assert [row[0] for row in rows[1:]] == expected_names(data)
 
 
 @pytest.mark.parametrize("key", ["header", "fields"])
@@ -496,13 +495,16 @@ def test_the_example_refuses_a_file_that_lacks_columns(key):
         runpy.run_path(str(EXAMPLE))["main"]("model.json", "new.csv")
 
 
-def test_models_of_before_read_files_with_names(capsys):
-    _, data, _ = of({"fields": NAMES})
+def test_models_of_earlier_versions_read_files_with_names(capsys):
+    _, data, _ = train_without_names({"fields": NAMES})
     content = json.loads(Path("model.json").read_text())
     del content["parser"]
     models.text.write(Path("model.json"), content)
     assert_refused(
-        Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4"
+        Path(),
+        capsys,
+        "predict model.json mine.txt",
+        "no required column is among its 4 names",
     )
     write("new.csv", lines())
-    assert predict(capsys, "new.csv")[0] == expected(data)
+    assert predict(capsys, "new.csv")[0] == expected_names(data)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from raw_files import workbook
+from raw_files import write_workbook
 from refusals import assert_refused
 
 from privcurve import errors, models
@@ -72,7 +72,7 @@ def answers(capsys, options=""):
     return list(csv.reader(io.StringIO(capsys.readouterr().out)))
 
 
-def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder, capsys, fitted):
+def test_labels_are_the_users_names_with_probabilities(folder, capsys, fitted):
     header, *rows = answers(capsys, "new.csv --proba")
     assert header == ["predicted_sick", "probability of not sick", "probability of sick"]
     codes = np.array(ROWS, dtype=np.uint8)
@@ -86,16 +86,16 @@ def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder
 
 
 @pytest.mark.parametrize("content", ['[{"a": "%s", "b": 1}]', '{"x": 1, "text": "%s"}', "%s"])
-def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
+def test_an_invalid_table_is_not_shown_in_full(folder, capsys, content):
     (folder / "new.csv").write_text(content % ("secret, " * 2000))
     assert predict() == 1
     message = capsys.readouterr().err
     assert len(message) < 2000
-    assert "has none of the columns 'age', 'town', 'day'" in message
+    assert "must have the columns 'age', 'town', 'day'" in message
     assert ("It seems to be JSON" in message) == (content != "%s")
 
 
-def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatch):
+def test_nothing_is_predicted_unless_every_record_can_be(folder, capsys, monkeypatch):
     expected = answers(capsys)
     monkeypatch.setattr(table, "MOST_RECORDS", 2)
     assert answers(capsys) == expected
@@ -127,7 +127,7 @@ def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
     assert "there is no standard output: name an output file" in capsys.readouterr().err
 
 
-def written(monkeypatch, encoding, command):
+def run_with_encoding(monkeypatch, encoding, command):
     """Run a command whose standard output has an encoding; return its code and the output."""
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
@@ -136,32 +136,32 @@ def written(monkeypatch, encoding, command):
     return code, raw.getvalue()
 
 
-def test_answers_that_standard_output_has_no_letters_for_are_refused(
+def test_predictions_that_the_encoding_of_the_output_lacks_are_refused(
     folder, capsys, fitted, monkeypatch
 ):
     domain = replace(DOMAIN, label=Label("sjúk", "not sick", "sick"))
     models.save(folder / "model.json", fitted, domain)
-    assert written(monkeypatch, "ascii", f"predict {ASK}") == (1, b"")
+    assert run_with_encoding(monkeypatch, "ascii", f"predict {ASK}") == (1, b"")
     assert (
         "standard output uses ascii, which has no '\\xfa': write to a file"
         in capsys.readouterr().err
     )
-    code, answer = written(monkeypatch, "latin-1", f"predict {ASK}")
+    code, answer = run_with_encoding(monkeypatch, "latin-1", f"predict {ASK}")
     assert code == 0
     assert answer.startswith("predicted_sjúk\n".encode("latin-1"))
-    assert written(monkeypatch, "ascii", f"predict {ASK} -o out.csv") == (0, b"")
+    assert run_with_encoding(monkeypatch, "ascii", f"predict {ASK} -o out.csv") == (0, b"")
     assert (folder / "out.csv").read_text(encoding="utf-8").startswith("predicted_sjúk\n")
     ids = TABLE.replace("P5", "P→")
     (folder / "new.csv").write_text(ids, encoding="utf-8")
     command = f"predict {ASK} --id id --answers sick"
-    assert written(monkeypatch, "latin-1", command) == (1, b"")
+    assert run_with_encoding(monkeypatch, "latin-1", command) == (1, b"")
     assert "has no '\\u2192'" in capsys.readouterr().err
     # Messages can be written in any encoding.
-    code, shares = written(monkeypatch, "ascii", "check wdbc")
+    code, shares = run_with_encoding(monkeypatch, "ascii", "check wdbc")
     assert (code, b"\\u2013" in shares) == (0, True)
 
 
-def test_what_is_left_out_and_answers_that_are_all_alike_are_reported(folder, capsys):
+def test_ignored_columns_and_equal_predictions_are_reported(folder, capsys):
     ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
@@ -252,7 +252,7 @@ def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
     for name in ("new.parquet", "new.pq"):
         frame.to_parquet(folder / name)
-    workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
+    write_workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
     expected = None
     for name in ("new.csv", "new.parquet", "new.pq", "new.xlsx"):
         assert predict(f"{name} --id id --id age --on-error skip") == 3
@@ -265,7 +265,7 @@ def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys
         assert "'age' is inf, not a finite number" in told.err
 
 
-def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
+def test_copied_cells_of_typed_columns_are_texts(folder, capsys):
     frame = pd.DataFrame(
         {
             "number": [7, 8],
@@ -309,7 +309,7 @@ def test_all_records_may_be_skipped(folder, capsys):
     assert capsys.readouterr().out == 'predicted_sick\n""\n""\n""\n'
 
 
-def test_machines_are_told_in_json(folder, capsys):
+def test_json_output_for_programs(folder, capsys):
     (folder / "new.csv").write_text(SKIPPED)
     assert predict("new.csv -o out.csv --json --on-error skip") == 3
     content = json.loads(capsys.readouterr().out)
@@ -321,12 +321,12 @@ def test_machines_are_told_in_json(folder, capsys):
 def test_a_sheet_is_named(folder, capsys):
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
     cells = [list(frame), *frame.values.tolist()]
-    workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
+    write_workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
     expected = answers(capsys, "new.csv --proba")
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
-    assert_refused(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
+    assert_refused(folder, capsys, "predict model.json new.xlsx", "must have the columns 'age'")
     said = "the sheet must be one of notes, May 2024; got 'May'"
     assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
@@ -350,11 +350,15 @@ WITHOUT_FIRST_NAME = TABLE.partition(",")[2]
 BAD = [
     (
         ASK,
-        "nor any other.* Its first line, sep=…, is only for Excel",
+        "no required column.* Its first line, sep=…, is only for Excel",
         {"new.csv": "sep=,\n" + TABLE},
     ),
-    (ASK, "nor any other.* If a title is above the names", {"new.csv": "Clinic,,,,\n" + TABLE}),
-    (ASK, "nor any other.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
+    (
+        ASK,
+        "no required column.* If a title is above the names",
+        {"new.csv": "Clinic,,,,\n" + TABLE},
+    ),
+    (ASK, "no required column.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
     (
         ASK,
         r"must have 4 fields.*R's write.table leaves out .*\(4 more",
@@ -365,10 +369,10 @@ BAD = [
     ("model.json x.csv", "x.csv can't be read: No such file"),
     ("model.json x.parquet", "there is no such file"),
     ("model.json .", "can't be read: Is a directory"),
-    ("model.json model.json", "none of the columns 'age', 'town', 'day'"),
+    ("model.json model.json", "must have the columns 'age', 'town', 'day'"),
     (ASK, "only a part of one", {"model.json": '{"format": "privcurve'}),
     (ASK, "new.csv is empty", {"new.csv": ""}),
-    (ASK, "new.csv has none of the columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
+    (ASK, "new.csv must have the columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
     (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
     (ASK, "must have one column 'age'; it has 2", rows("note", "age")),
     (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
@@ -391,7 +395,7 @@ BAD = [
         {"new.csv": TABLE.encode("utf-16")},
     ),
     (f"{ASK} --encoding utf-88", "unknown encoding"),
-    (f"{ASK} --separator ';;'", "is not one character"),
+    (f"{ASK} --separator ';;'", "must be one character"),
     ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
     ("model.json a.zip", "a.zip .*: it is a zip archive", {"a.zip": b"PK\3\4rest"}),
     ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
@@ -409,13 +413,13 @@ BAD = [
         "must have one column 'P'",
         {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
     ),
-    (ASK, "can't be read|none of the columns|not written in", {"new.csv": b"\x00\xff" * 99}),
+    (ASK, "can't be read|must have the columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]
 
 
 # A refused file is closed.
 @pytest.mark.filterwarnings("error::ResourceWarning")
-def test_lines_of_separators_alone_have_no_answer(folder, capsys):
+def test_lines_of_only_separators_have_no_prediction(folder, capsys):
     expected = answers(capsys, "new.csv --proba")
     capsys.readouterr()
     header, *rows = TABLE.splitlines()
@@ -479,7 +483,7 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
     told = capsys.readouterr().err
-    assert "has none of the columns 'age', 'town', 'day', nor any other" in told
+    assert "must have the columns 'age', 'town', 'day'" in told
     assert "Secretville" not in told
 
 
@@ -492,7 +496,7 @@ def test_blanks_may_be_between_fields(folder, capsys):
 
 
 @pytest.mark.parametrize("option", ["", "--quiet", "--json"])
-def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, tick, option):
+def test_a_long_prediction_shows_its_progress(folder, capsys, monkeypatch, tick, option):
     """A table is read in pieces."""
     tick(2)
     monkeypatch.setattr(table, "MOST_RECORDS", 20)

@@ -118,7 +118,7 @@ def test_jobs_of_a_killed_snakemake_can_be_cancelled(project, undisturbed):
     check_resumed(project, before, undisturbed)
 
 
-def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
+def test_results_that_ended_after_a_killed_snakemake_are_kept(project, undisturbed):
     running, job = project.start_and_pause()
     project.kill(running)
     project.release()
@@ -132,7 +132,7 @@ def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
     assert project.outputs() == undisturbed
 
 
-def test_the_profile_holds_beside_a_config_on_the_command_line(project):
+def test_the_profile_applies_with_a_config_on_the_command_line(project):
     output = project.run("--dry-run", "--printshellcmds", "--config", "seed=2")
     assert "--config seed=2 seconds_per_job=1200" in output
 

@@ -97,7 +97,7 @@ def test_the_same_claim_twice_is_refused():
         gather([*ATTACKS["one_rule"], ATTACKS["one_rule"][0]])
 
 
-def test_a_private_learner_without_an_attack_is_told_what_to_add():
+def test_a_private_learner_without_an_attack_is_reported_with_the_remedy():
     says = "'new' has no attack: add a file to src/privcurve/audit/attacks"
     assert says in no_attack_message("new")
 

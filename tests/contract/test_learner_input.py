@@ -55,7 +55,7 @@ def test_every_row_needs_a_label(name):
 
 
 @each_learner
-def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
+def test_columns_named_by_numbers_are_not_read_by_position(name):
     X, y, n_bins = small_problem(40)
     frame = pd.DataFrame(X)
     for other in (frame[[1, 0, 2, 3]], frame.rename(columns=lambda number: number + 1)):
@@ -76,7 +76,7 @@ def test_a_mask_is_not_lost(name):
             make_learner(name, n_bins=n_bins).fit(**given)
 
 
-def test_names_and_masks_are_looked_at_again_to_predict():
+def test_names_and_masks_are_checked_again_to_predict():
     X, y, n_bins = small_problem(40)
     frame, nothing_masked = pd.DataFrame(X), np.ma.array(X, mask=np.zeros_like(X))
     model = make_learner("privgam", n_bins=n_bins).fit(frame, y)

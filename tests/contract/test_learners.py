@@ -86,7 +86,7 @@ def test_scikit_learn(estimator):
     *check_instances(np.inf, FAMILIES),
     *check_instances(None, OTHERS),
 )
-def test_scikit_learn_of_others_and_without_noise(estimator):
+def test_scikit_learn_checks_of_other_learners_and_without_noise(estimator):
     test_scikit_learn(estimator)
 
 
@@ -137,7 +137,7 @@ def test_a_learner_whose_package_is_not_there_is_not_made(name):
         registry.make(name, Facts([2, 3]))
 
 
-def test_a_fact_that_is_needed_must_be_given(monkeypatch):
+def test_a_required_fact_must_be_given(monkeypatch):
     needy = replace(entry("majority_class"), needs=("ordered",))
     monkeypatch.setitem(LEARNERS, "majority_class", needy)
     with pytest.raises(ValueError, match="majority_class needs the public fact 'ordered'"):
@@ -194,7 +194,7 @@ def first_number(name, X, y, counts=None, **parameters):
 
 
 @each_private_learner
-def test_one_seed_is_another_stream_for_other_public_facts(name):
+def test_one_seed_gives_another_stream_for_other_public_facts(name):
     X, y, n_bins = small_problem(60)
     facts = {"n_bins": n_bins, "random_state": 5}
     if entry(name).approximate:
@@ -266,7 +266,7 @@ def test_counts_stand_for_records(name):
 
 @each_learner
 @pytest.mark.usefixtures("given_streams")
-def test_a_fit_is_the_same_in_any_company(name):
+def test_a_fit_does_not_depend_on_other_fits_of_a_batch(name):
     X, y, n_bins = small_problem()
     y = np.where(y == "yes", 1, -1)
     learner = make_learner(name, n_bins=n_bins, classes=(-1, 1))
@@ -310,7 +310,7 @@ def test_measures_and_stages(name):
 
 
 @each_learner
-def test_a_refit_leaves_nothing_of_the_former_fit(name):
+def test_a_refit_keeps_nothing_of_the_earlier_fit(name):
     X, y, n_bins = small_problem(120)
     settings = [{}, *parameter_changes(name)]
     fresh = [
@@ -330,7 +330,7 @@ def test_a_refit_leaves_nothing_of_the_former_fit(name):
             assert joblib.hash(left[attribute]) == joblib.hash(value), (settings[j], attribute)
 
 
-def test_a_refit_keeps_what_scikit_learn_was_told():
+def test_a_refit_keeps_what_scikit_learn_has_set():
     X, y, n_bins = small_problem(40)
     with sklearn.config_context(enable_metadata_routing=True):
         model = make_learner("majority_class", n_bins=n_bins).set_fit_request(counts=True)

@@ -158,7 +158,7 @@ def test_bounds_set_after_a_fit_code_nothing(name):
     assert np.array_equal(model.decision_function(X), before)
 
 
-def test_a_model_holds_no_seed_that_was_taken_from_it():
+def test_a_model_holds_no_seed():
     X, y, n_bins = small_problem(60)
     model = make_learner("lazybb", n_bins=n_bins, random_state=123456789).fit(X, y)
     model.set_params(random_state=None)
@@ -177,13 +177,13 @@ def check_fit(name, change, path):
 
 
 @each_learner
-def test_a_loaded_model_predicts_the_same_bits_and_is_settled(name, tmp_path):
+def test_a_loaded_model_predicts_the_same_bits_and_ignores_later_parameters(name, tmp_path):
     check_fit(name, {}, tmp_path / "model.json")
 
 
 @pytest.mark.slow
 @each_learner
-def test_so_it_does_with_every_setting(name, tmp_path):
+def test_a_loaded_model_predicts_the_same_bits_with_every_setting(name, tmp_path):
     for change in parameter_changes(name):
         check_fit(name, change, tmp_path / "model.json")
         (tmp_path / "model.json").unlink(missing_ok=True)
@@ -197,7 +197,7 @@ COMPILED = ("privgam", "distributed_topdown", "random_trees")
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILED)) for n in multiclass_names()],
 )
-def test_so_it_does_with_three_classes(name, tmp_path):
+def test_a_loaded_model_predicts_the_same_bits_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:
         pytest.skip("no model that could be saved")
     X, _, n_bins = small_problem(90)

@@ -56,7 +56,7 @@ def test_an_epsilon_of_another_type_is_the_number(epsilon):
     np.testing.assert_equal(fit(epsilon), fit(float(epsilon)))
 
 
-def test_a_model_of_a_schema_is_saved_by_its_own_domain_alone(tmp_path):
+def test_a_model_of_a_schema_is_saved_only_with_its_own_domain(tmp_path):
     frame = pd.DataFrame({"a": X[:, 0], "c": np.where(X[:, 1] > 0.5, "x", "y")})
     schema = Schema({"a": (0, 1), "c": ["x", "y"]}, label=["no", "yes"])
     model = PrivGAMClassifier(epsilon=5, schema=schema, random_state=1)
@@ -89,7 +89,7 @@ def test_predictions_have_the_type_of_the_labels(kind, written, tmp_path):
     np.testing.assert_array_equal(read.predict(FRAME), model.predict(FRAME))
 
 
-def test_labels_of_another_type_than_the_classes_stay_what_the_schema_says():
+def test_labels_of_another_type_keep_the_classes_of_the_schema():
     schema = Schema({"a": (0, 1), "b": (0, 1)}, label={"positive": ["1", "2"], "negative": ["0"]})
     labels = Y * (1 + (X[:, 1] > 0.5))
     model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, labels)
@@ -97,7 +97,7 @@ def test_labels_of_another_type_than_the_classes_stay_what_the_schema_says():
     assert model.score(FRAME, labels) > 0.9
 
 
-def test_labels_that_are_no_whole_numbers_stay_numbers():
+def test_labels_with_fractions_stay_numbers():
     schema = Schema.draft(FRAME.assign(label=Y + 0.5), "label", public=True)
     model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, Y + 0.5)
     assert set(model.predict(FRAME)) == {0.5, 1.5}
@@ -105,7 +105,7 @@ def test_labels_that_are_no_whole_numbers_stay_numbers():
 
 
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
-def test_clones_of_one_stream_have_noise_of_their_own(source):
+def test_clones_of_one_stream_have_independent_noise(source):
     model = NoisyBayesClassifier(epsilon=1, random_state=source(3), **FACTS)
     scores = [clone(model).fit(X, Y).decision_function(X) for _ in range(2)]
     assert not np.isclose(*scores).any()
@@ -113,7 +113,7 @@ def test_clones_of_one_stream_have_noise_of_their_own(source):
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 
-# Generators as random_state ------ ------------------------------------------------------------
+# Generators as random_state -------------------------------------------------------------------
 
 MARGIN = int((2 * Y - 1).sum())
 
@@ -131,7 +131,7 @@ def majority(state, epsilon):
         lambda: seeds.stream(bytes(32)),
     ],
 )
-def test_equal_generators_at_two_epsilons_do_not_tell_what_their_noise_hides(source):
+def test_equal_generators_at_two_epsilons_do_not_reveal_the_margin(source):
     """With equal noise at ε = 1 and 2, twice the second answer minus the first is the margin."""
     first = majority(source(), 1.0)
     with pytest.warns(UserWarning, match="a state that has started another fit"):
@@ -142,7 +142,7 @@ def test_equal_generators_at_two_epsilons_do_not_tell_what_their_noise_hides(sou
         assert majority(source(), 2.0) == second
 
 
-def test_a_generator_goes_on_from_fit_to_fit_without_a_warning():
+def test_a_generator_continues_from_fit_to_fit_without_a_warning():
     state = np.random.default_rng(4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -152,7 +152,7 @@ def test_a_generator_goes_on_from_fit_to_fit_without_a_warning():
 
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_of_a_learner_have_noise_of_their_own(source, copied):
+def test_copies_of_a_learner_have_independent_noise(source, copied):
     """Return a pickled copy, as joblib makes for its workers."""
     model = NoisyMajorityClassifier(epsilon=1.0, random_state=source(5), **FACTS)
     with warnings.catch_warnings():
@@ -185,7 +185,7 @@ def test_a_forked_process_warns_of_a_generator():
 
 
 @pytest.mark.usefixtures("given_streams")
-def test_a_choice_hands_on_that_columns_with_bounds_are_ordered():
+def test_private_selection_passes_on_that_columns_with_bounds_are_ordered():
     def fit(**ordered):
         facts = {**FACTS, "n_bins": 64, "random_state": np.random.default_rng(1)}
         return TunedClassifier(learner="privgam", epsilon=20, **facts, **ordered).fit(X, Y)
@@ -196,7 +196,7 @@ def test_a_choice_hands_on_that_columns_with_bounds_are_ordered():
 
 
 @pytest.mark.parametrize("learner", ["lazybb", "topdown"])
-def test_a_choice_refuses_an_order_of_other_columns(learner):
+def test_private_selection_refuses_an_order_of_other_columns(learner):
     choice = TunedClassifier(learner=learner, ordered=[True], **FACTS)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         choice.fit(X, Y)
@@ -211,7 +211,7 @@ def test_a_choice_refuses_an_order_of_other_columns(learner):
     ],
     ids=["order", "bounds", "classes"],
 )
-def test_a_model_is_put_into_words_by_its_own_domain_alone(columns, label):
+def test_a_model_is_described_only_with_its_own_domain(columns, label):
     own = Schema({"a": (0, 1), "b": (0, 1)}, label=["no", "yes"])
     model = PrivGAMClassifier(epsilon=50, schema=own, random_state=1)
     model.fit(FRAME, np.where(Y, "yes", "no"))
@@ -228,7 +228,7 @@ def test_a_model_is_put_into_words_by_its_own_domain_alone(columns, label):
         coded.describe(own.domain)
 
 
-def test_bounds_leave_what_else_is_drafted():
+def test_bounds_keep_other_drafted_keys():
     days = pd.Series(pd.date_range("2020-01-01", periods=len(X)))
     frame = pd.DataFrame({"age": np.arange(len(X)) % 70 + 18, "day": days.dt.strftime("%d/%m/%Y")})
     schema = Schema.draft(frame.assign(time=days, label=Y), "label")
@@ -242,7 +242,7 @@ def test_bounds_leave_what_else_is_drafted():
 
 
 @pytest.mark.parametrize("size", [np.inf, 3e307])
-def test_a_parameter_by_which_sums_overflow_is_refused(size):
+def test_a_parameter_that_makes_sums_overflow_is_refused(size):
     model = DPGradientDescentClassifier(learning_rate=size, delta=1e-6, **FACTS)
     with pytest.raises(ValueError, match="learning_rate"):
         model.fit(X, Y)
@@ -276,7 +276,7 @@ def test_labels_of_other_types_of_pandas_fit(kind):
         assert model.fit(X, y).score(X, Y) > 0.9
 
 
-def test_the_types_of_single_labels_in_a_list_do_not_count():
+def test_the_types_of_labels_in_a_list_do_not_count():
     schema = Schema({"a": (0, 1), "b": (0, 1)}, label={"positive": "1", "negative": "0"})
     for one in (0, 0.0, "0"):
         labels = [one, *Y[1:].tolist()] if not Y[0] else [*Y[:-1].tolist(), one]
@@ -294,7 +294,7 @@ def test_nullable_labels_are_no_floats(kind):
         assert set(model.classes_.tolist()) == set(labels)
 
 
-def test_what_a_schema_says_of_all_columns_is_kept_where_one_is_decided():
+def test_facts_about_all_columns_stay_when_one_column_is_decided():
     of_all = {"missing": "bin", "unknown": "other", "n_bins": 5, "spacing": "equal"}
     schema = Schema({"x": None, "k": None}, ["n", "p"], **of_all)
     schema["x"], schema["k"] = (0, 100), ["a", "b"]
@@ -322,19 +322,27 @@ def test_classes_that_a_draft_leaves_open_can_be_decided():
         (Decimal(0), Decimal(1)),
     ],
 )
-def test_a_pair_of_any_days_or_numbers_is_one_of_bounds(pair):
+def test_a_pair_of_days_or_numbers_of_any_type_is_a_pair_of_bounds(pair):
     assert Schema({"x": pair}, label=[0, 1]).domain.columns[0].kind == "numeric"
 
 
-@pytest.mark.parametrize("pair", [("2020-01-01", "2021-1-1"), ("0", "1"), (pd.NaT, pd.NaT), (1,)])
-def test_another_pair_is_refused(pair):
-    with pytest.raises(DatasetError, match=r"'x' must be a pair \(lowest, highest\) of numbers or"):
-        Schema({"x": pair}, label=[0, 1])
+NOT_BOUNDS = r"'x' must be a pair \(lowest, highest\) of numbers or"
 
 
-def test_a_set_has_no_first_class():
-    with pytest.raises(DatasetError, match="must be the list of classes"):
-        Schema({"x": (0, 1)}, label={"sick", "healthy"})
+@pytest.mark.parametrize(
+    ("column", "label", "message"),
+    [
+        (("2020-01-01", "2021-1-1"), [0, 1], NOT_BOUNDS),
+        (("0", "1"), [0, 1], NOT_BOUNDS),
+        ((pd.NaT, pd.NaT), [0, 1], NOT_BOUNDS),
+        ((1,), [0, 1], NOT_BOUNDS),
+        # A set has no first class.
+        ((0, 1), {"sick", "healthy"}, "must be the list of classes"),
+    ],
+)
+def test_a_schema_with_other_bounds_or_classes_is_refused(column, label, message):
+    with pytest.raises(DatasetError, match=message):
+        Schema({"x": column}, label=label)
 
 
 def test_labels_that_a_tool_has_encoded_are_positions():

@@ -73,7 +73,7 @@ def test_a_fit_refuses_in_the_words_of_the_registry(name, cases):
 
 
 @refusals("epsilon", "delta", "calibration", "neighbours")
-def test_what_the_pipeline_makes_is_refused(name, cases):
+def test_the_pipelines_learners_are_refused(name, cases):
     (relation, *_) = entry(name).neighbours
     for case in cases:
         facts = case.get("facts") or Facts([2, 3], ordered=(True, False), n_classes=3)
@@ -125,7 +125,7 @@ def test_each_kind_of_refusal_is_met():
     assert kinds == {"epsilon", "delta", "calibration", "neighbours", "n_classes", "facts"}
 
 
-def test_what_is_offered_is_not_refused_and_all_else_is():
+def test_only_offered_values_are_accepted():
     for name, one in LEARNERS.items():
         for relation in one.neighbours:
             for calibration in one.calibrations:

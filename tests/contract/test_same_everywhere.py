@@ -102,6 +102,6 @@ def compare(results):
 
 
 @pytest.mark.slow
-def test_what_is_stored_is_the_same_everywhere(tmp_path):
+def test_stored_numbers_are_the_same_on_every_machine(tmp_path):
     compiled = {**OLDEST, "NUMBA_CACHE_DIR": str(tmp_path)}
     compare(maps({**SETTINGS, "oldest": {**ALL["oldest"], **compiled}}))

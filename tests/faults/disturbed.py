@@ -69,7 +69,9 @@ class Disturbed(Project):
 
         def standing():
             assert running.poll() is None, self.printed(running)
-            return [pid for pid in jobs(running, moment["job"]) if state(pid) == "T"]
+            return [
+                pid for pid in job_processes(running, moment["job"]) if process_state(pid) == "T"
+            ]
 
         wait_until(standing, f"{moment} comes")
         return running, standing()[0]
@@ -77,7 +79,7 @@ class Disturbed(Project):
     def clear(self):
         """Kill all processes that a test has left running."""
         for running in self.started:
-            for pid in session(running):
+            for pid in session_processes(running):
                 os.kill(pid, signal.SIGKILL)
             running.wait(timeout=60 * TIMEOUT_FACTOR)
 
@@ -140,7 +142,7 @@ def wait_until(condition, what):
         time.sleep(0.05)
 
 
-def session(running):
+def session_processes(running):
     """Return {id: command line} of the processes in the session of a run."""
     processes = {}
     for folder in Path("/proc").iterdir():
@@ -155,18 +157,20 @@ def session(running):
     return processes
 
 
-def jobs(running, what):
+def job_processes(running, what):
     """Return the ids of a run's processes that execute a kind of job."""
     program = f"python -m privcurve.workflow.job {what} "
-    return [pid for pid, command in session(running).items() if command.startswith(program)]
+    return [
+        pid for pid, command in session_processes(running).items() if command.startswith(program)
+    ]
 
 
-def go_on(pid):
+def resume_process(pid):
     """Let a stopped process continue."""
     os.kill(pid, signal.SIGCONT)
 
 
-def state(pid):
+def process_state(pid):
     """Return the state of a process: T for stopped, Z for ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -50,7 +50,7 @@ def test_a_damaged_store(finished, undisturbed):
     assert finished.run_counts() == (lost, len(kept), 0)
 
 
-def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
+def test_a_job_file_without_facts_is_made_again(finished, undisturbed):
     kept = finished.stored_ids()
     # The file lacks its footer.
     finished.job_file.write_bytes(finished.job_file.read_bytes()[:-200] + bytes(200))
@@ -58,7 +58,7 @@ def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, 
     finished.check_right(undisturbed, kept)
 
 
-def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
+def test_a_damaged_job_file_is_named(finished, undisturbed):
     """The header is intact, and a page is zero, as after a power failure."""
     kept = finished.stored_ids()
     path = finished.job_file

@@ -62,7 +62,7 @@ def test_no_space_for_a_table(project, undisturbed):
         project.check_right(undisturbed, kept)
 
 
-def test_no_space_for_anything(prepared, undisturbed, project):
+def test_no_space_for_results_and_logs(prepared, undisturbed, project):
     """Snakemake has no space for its own files and logs either."""
     used = int(subprocess.check_output(["du", "-sk", project.folder]).split()[0])
     content = project.folder.rename(project.folder.with_name("content"))

@@ -7,7 +7,15 @@ import signal
 
 import pytest
 from checkout import TIMEOUT_FACTOR
-from disturbed import N_STORED, N_TRAINED, go_on, jobs, session, state, wait_until
+from disturbed import (
+    N_STORED,
+    N_TRAINED,
+    job_processes,
+    process_state,
+    resume_process,
+    session_processes,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -51,7 +59,7 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     kept = project.stored_ids()
     os.killpg(running.pid, signal.SIGKILL)
     running.wait(timeout=60 * TIMEOUT_FACTOR)
-    wait_until(lambda: not session(running), "all processes have ended")
+    wait_until(lambda: not session_processes(running), "all processes have ended")
 
     assert "--unlock" in project.run(ok=False)
     project.run("--unlock")
@@ -59,23 +67,23 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     project.check_right(undisturbed, kept)
 
 
-def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
+def test_a_killed_snakemake_whose_job_continues(project, undisturbed):
     rng = random.Random(200)
     moment = in_training(rng)
     running, orphan = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(running.pid, signal.SIGKILL)
     running.wait(timeout=60 * TIMEOUT_FACTOR)
-    assert state(orphan) == "T"
+    assert process_state(orphan) == "T"
 
     # A second Snakemake starts another job with the same runs; when it is half-way too, both
     # continue and train the same runs.
     project.run("--unlock")
     again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
     for job in rng.sample([orphan, twin], 2):
-        go_on(job)
+        resume_process(job)
     assert again.wait(timeout=120 * TIMEOUT_FACTOR) == 0, project.printed(again)
-    wait_until(lambda: not jobs(running, "train"), "the first job ends")
+    wait_until(lambda: not job_processes(running, "train"), "the first job ends")
     project.check_right(undisturbed, kept, most=2)
 
     # The orphan's file may be newer than the tables: then the tables are made again, without

@@ -2,7 +2,7 @@
 
 import pytest
 from checkout import TIMEOUT_FACTOR
-from disturbed import N_TRAINED, go_on, jobs
+from disturbed import N_TRAINED, job_processes, resume_process
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -12,15 +12,15 @@ def after(runs):
     return {"job": "train", "cells": runs, "part": 0.5}
 
 
-def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
+def test_the_second_run_reports_that_the_folder_is_locked(project, undisturbed):
     first, job = project.start_and_stand_still(after(150))
     kept = project.stored_ids()
     output = project.run(ok=False)
     assert "Directory cannot be locked" in output
     assert str(project.folder) in output
     assert "Traceback" not in output
-    assert jobs(first, "train") == [job]
-    go_on(job)
+    assert job_processes(first, "train") == [job]
+    resume_process(job)
     assert first.wait(timeout=120 * TIMEOUT_FACTOR) == 0, project.printed(first)
     project.check_right(undisturbed, kept)
 
@@ -32,8 +32,8 @@ def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturb
     first, job = project.start_and_stand_still(after(stored[0]), "--nolock", "tiny")
     kept = project.stored_ids()
     second, twin = project.start_and_stand_still(after(stored[1]), "--nolock", "tiny")
-    go_on(job)
-    go_on(twin)
+    resume_process(job)
+    resume_process(twin)
     # One run may delete a file that the other reads; then the other fails with a message.
     ends = [first.wait(timeout=120 * TIMEOUT_FACTOR), second.wait(timeout=120 * TIMEOUT_FACTOR)]
     assert set(ends) <= {0, 1}

@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from raw_files import workbook
+from raw_files import write_workbook
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Table:
         path = folder / "written.xlsx"
         above = [[text] for text in self.above.splitlines()]
         rows = [*above, *([self.names] if self.header else []), *self.rows]
-        workbook(path, {"About": [["x"]], self.sheet: rows}, self.merged)
+        write_workbook(path, {"About": [["x"]], self.sheet: rows}, self.merged)
         return path.read_bytes()
 
     def _idx(self, folder):

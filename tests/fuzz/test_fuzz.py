@@ -32,14 +32,14 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-def test_what_is_mutated_is_right(case, folder):
+def test_cases_are_valid_before_mutation(case, folder):
     case.write(folder)
     assert coded()[1] == ""
     assert faults_of(case) == []
 
 
 @pytest.mark.parametrize("title", STUDIES)
-def test_studies_that_are_mutated_are_right(title, folder):
+def test_studies_are_valid_before_mutation(title, folder):
     (folder / "mine.yaml").write_text(written(STUDIES[title]))
     assert message_of(folder) == ""
 
@@ -83,7 +83,7 @@ def _remove_datasets(folder):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-# Tests of the oracle ------ --------------------------------------------------------------------
+# Tests of the oracle ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

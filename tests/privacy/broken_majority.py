@@ -18,7 +18,7 @@ def make_release(answer):
     return release
 
 
-def broken(release, **parameters):
+def majority_with_release(release, **parameters):
     """Return a noisy majority with this `_release`."""
     kind = type("Broken", (NoisyMajorityClassifier,), {"_release": release})
     return kind(n_bins=4, classes=(0, 1), **parameters)

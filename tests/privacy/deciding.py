@@ -9,7 +9,9 @@ from privcurve.privacy.sealed import mechanism
 THRESHOLD = "from the threshold a loop"
 
 
-def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True):
+def loops_with_other_noise(
+    change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True
+):
     """Return test parameters for a loop that decides by other noise than it announces.
 
     `change` gets the noise and returns the noise that decides; `noise_of` finds the noise among the
@@ -33,11 +35,11 @@ def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, re
     return [pytest.param(put_in, case, why, id=f"{called}-{case}") for case in cases]
 
 
-def half(noise):
+def half_of_noise(noise):
     return noise / 2
 
 
-def check_is_seen(monkeypatch, change, case, why):
+def assert_replay_finds(monkeypatch, change, case, why):
     change(monkeypatch)
     breach = check_thresholds(case).breach
     assert breach.point == NOISE

@@ -31,7 +31,7 @@ class Floating(Curator):
         return self._numbers(call, exact)
 
 
-def could_give(answers, exact, scale, mechanism):
+def can_give(answers, exact, scale, mechanism):
     """Return whether floating-point noise on an exact number can have given each answer."""
     attack = _laplace_could if mechanism == LAPLACE else _gaussian_could
     return attack(answers, np.broadcast_to(exact, answers.shape), scale)
@@ -57,15 +57,15 @@ def _gaussian_could(answers, exact, scale):
     return could
 
 
-def tells_apart(curator_of, call, one, other, n):
+def distinguishes(curator_of, call, one, other, n):
     """Return whether n answers to both exact numbers contradict the noise of a call."""
     sides = (one, other)
     answers = [
         answer_of(curator_of(seed), call, np.full(n, exact)) for seed, exact in enumerate(sides)
     ]
     return any(
-        breaks_law(
-            *(count_one_alone(answer, mine, its, call) for answer in (answers[k], answers[1 - k])),
+        contradicts_noise(
+            *(count_only_from_one(each, mine, its, call) for each in (answers[k], answers[1 - k])),
             n, call.mechanism, abs(one - other) / call.scale,
         )
         for k, (mine, its) in enumerate([sides, sides[::-1]])
@@ -79,15 +79,15 @@ def answer_of(curator, call, exact):
     return curator._numbers(call, exact)
 
 
-def count_one_alone(answers, one, other, call):
+def count_only_from_one(answers, one, other, call):
     """Return how many answers floating-point noise can give for `one` but not for `other`."""
     if call.mechanism == GAUSSIAN:
         answers = answers[np.abs(answers) < SMALL * call.scale]
-    could = (could_give(answers, exact, call.scale, call.mechanism) for exact in (one, other))
+    could = (can_give(answers, exact, call.scale, call.mechanism) for exact in (one, other))
     return int((next(could) & ~next(could)).sum())
 
 
-def breaks_law(hits, others, n, mechanism, shift):
+def contradicts_noise(hits, others, n, mechanism, shift):
     """Return whether an event is too frequent on one side, for noise that hides a shift."""
     least, most = clopper_pearson(hits, n, ERROR)[0], clopper_pearson(others, n, ERROR)[1]
     if mechanism == LAPLACE:

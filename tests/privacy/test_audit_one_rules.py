@@ -74,8 +74,11 @@ def test_enumeration_is_what_sampling_gives(learner):
 
 
 @pytest.mark.parametrize(("density", "learning_rate"), [(1.0, 0.5), (0.4, 0.5), (0.2, 1.0)])
-def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
-    """On equal records a 1-rule is one of the two labels: each has two of the four literals."""
+def test_enumeration_matches_a_plain_reference(density, learning_rate):
+    """On equal records a 1-rule predicts one label for all: two of the four literals predict each.
+
+    The probabilities of the literals, added up by label, equal the plain reference.
+    """
     setting = {"n_rounds": 4, "density": density, "learning_rate": learning_rate}
     learner = LazyBBClassifier(
         calibration="published", epsilon=3.0, n_bins=[1], **setting, **CLASSES
@@ -108,7 +111,7 @@ def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
         epsilon=epsilon, calibration=calibration, mechanism="exponential", n_bins=[1], **CLASSES
     )
     for n in (2, 5, 12):
-        worst = searched(learner, [flipped_constant(n)], epsilon=epsilon)
+        worst = search_worst(learner, [flipped_constant(n)], epsilon=epsilon)
         rate = epsilon * n / (4 if calibration == "published" else 2)
         zeta = lazybb_zeta(n, 1.0)
         expected = rate * zeta + log_cosh(rate / 2) - log_cosh(rate * abs(0.5 - zeta))
@@ -119,7 +122,7 @@ def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
 BOOSTED = functools.partial(LazyBBClassifier, n_rounds=3, density=1.0)
 
 
-def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
+def search_worst(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
     """Return the worst of some pairs: exactly, or from a number of trainings."""
     if trainings:
         sample, rng = functools.partial(sample_transcripts, learner), np.random.default_rng(seed)
@@ -132,8 +135,8 @@ def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
 def test_proved_bound_is_nearly_used_up(make):
     """Exact and sampled bounds reach 0.45 ε on the best pair at ε = 1, and never exceed ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
-    assert 0.9 < searched(learner, constant_columns(None, TARGET)).epsilon <= 1
-    sampled = searched(learner, [flipped_constant(n) for n in (4, 6)], 10_000)
+    assert 0.9 < search_worst(learner, constant_columns(None, TARGET)).epsilon <= 1
+    sampled = search_worst(learner, [flipped_constant(n) for n in (4, 6)], 10_000)
     assert 0.45 < sampled.epsilon <= 1
     assert not sampled.violated
 
@@ -146,7 +149,7 @@ def test_approximate_claims_hold_exactly(calibration, delta):
         epsilon=0.5, delta=delta, calibration=calibration, n_bins=[2], **setting, **CLASSES
     )
     pairs = itertools.chain(all_neighbours(3, (2,)), map(_two_bins, constant_columns(None, TARGET)))
-    worst = searched(learner, pairs, epsilon=0.5, delta=delta)
+    worst = search_worst(learner, pairs, epsilon=0.5, delta=delta)
     assert not worst.violated
     assert worst.delta <= delta
     assert worst.epsilon <= 0.5
@@ -170,11 +173,11 @@ class TooLoud(OneRuleClassifier):
 def test_too_little_noise_is_flagged(delta):
     learner = TooLoud(epsilon=1.0, delta=delta, n_bins=[1], **CLASSES)
     pairs = [flipped_constant(4)]
-    exact = searched(learner, pairs, delta=delta)
+    exact = search_worst(learner, pairs, delta=delta)
     assert exact.violated
     assert exact.epsilon > 1
     assert exact.delta > delta
-    assert searched(learner, pairs, 15_000, delta=delta, seed=2).violated
+    assert search_worst(learner, pairs, 15_000, delta=delta, seed=2).violated
 
 
 @pytest.mark.slow
@@ -186,5 +189,5 @@ def test_as_many_records_as_a_real_dataset(n):
     pairs = claim.pairs(claim, target)
     assert pairs[0].left.n == n
     learner = claim.estimator(np.array([1]))
-    assert 0.9 < searched(learner, pairs).epsilon <= 1
-    assert 0.4 < searched(learner, pairs, 15_000, seed=5).epsilon <= 1
+    assert 0.9 < search_worst(learner, pairs).epsilon <= 1
+    assert 0.4 < search_worst(learner, pairs, 15_000, seed=5).epsilon <= 1

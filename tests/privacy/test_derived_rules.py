@@ -225,7 +225,7 @@ def test_rows_of_a_curator_change_where_neighbours_differ(public, changes, of_la
     assert values(label.by(codes[:, 0], 2)).tolist() == [0, 5]
 
 
-# Functions that enforce bounds ------ -----------------------------------------------------------
+# Functions that enforce bounds ------------------------------------------------------------------
 
 
 def rows_of(numbers, low, high):
@@ -234,7 +234,7 @@ def rows_of(numbers, low, high):
     return Rows.make(numbers, of, low, high)
 
 
-def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
+def test_sums_are_multiples_of_a_public_unit_in_any_order():
     rng = np.random.default_rng(1)
     for low, high in ((-(2.0**-30), 2.0**-31), (0.0, 2.0**50), (-1.0, 1 / 3)):
         numbers = rng.uniform(low, high, size=(500, 2))
@@ -255,7 +255,25 @@ def test_sums_of_the_most_records_do_not_overflow():
         assert values(total) == pytest.approx([MOST_RECORDS * high] * 2, rel=1e-8)
 
 
-def test_what_is_not_a_number_or_beyond_the_bounds_is_added_as_a_public_value():
+def test_small_codes_do_not_overflow():
+    """Arithmetic of bytes would: 255 · 255 = 1, and −1 = 255."""
+    codes = np.array([[255, 0]], dtype=np.uint8)
+    codes = Rows.make(codes, Of("test", np.ones(1, dtype=np.int64)), 0, 255, 1.0)
+    for made, right in ((codes * codes, 255**2), (codes + codes, 510), (-codes, -255)):
+        assert values(made.sum(axis=0)).tolist() == [right, 0]
+    assert values(codes.outer().sum(axis=0)).tolist() == [255**2, 0, 0, 0]
+
+
+def test_outer_products_of_clipped_rows_have_the_squared_norm():
+    codes, _ = Table(DOMAIN).rows()
+    moves = [
+        (9.0 * codes).clip_rows(3.0).outer().sum(axis=0).moves(one)
+        for one in (REPLACE_ONE, ADD_REMOVE)
+    ]
+    assert [one.l2 for one in moves] == pytest.approx([9 * 2**0.5, 9], rel=1e-6)
+
+
+def test_nan_and_numbers_beyond_the_bounds_add_a_public_value():
     numbers = [[np.nan, 0.5], [np.inf, -np.inf], [7.0, -7.0]]
     assert values(rows_of(numbers, -1.0, 1.0).sum(axis=0)).tolist() == [2.0, -1.5]
     # 0 is outside these bounds, so the nearest number counts.
@@ -337,7 +355,7 @@ def test_sums_of_zeros_are_zero_in_the_smallest_unit():
         lambda codes, label: np.where(label[:, None] > 0, codes, 0),
     ],
 )
-def test_what_has_no_rule_has_no_bounds(step):
+def test_operations_without_a_rule_have_no_bounds(step):
     codes, label = Table(DOMAIN).rows()
     try:
         made = step(codes, label)

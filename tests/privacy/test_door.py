@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken, make_release
+from broken_majority import X, Y, majority_with_release, make_release
 from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.boosting import aim
@@ -56,7 +56,7 @@ def test_a_private_fit_gets_no_exact_answer(answer):
         return noisy
 
     with pytest.raises(DoorError, match=r"noise|fit's curator|at most 1 messages"):
-        broken(make_release(ask), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 SHOWN = {
@@ -82,9 +82,9 @@ def _whole(scale):
 
 
 @pytest.mark.parametrize(("answer", "why"), SHOWN.values(), ids=SHOWN)
-def test_what_noise_does_not_hide_is_refused(answer, why):
+def test_values_that_noise_does_not_hide_are_refused(answer, why):
     with pytest.raises(DoorError, match=why):
-        broken(make_release(answer), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(answer), epsilon=1.0).fit(X, Y)
 
 
 OF_ANOTHER_LAW = {
@@ -117,7 +117,7 @@ def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
     calls = (Announced(MARGIN, **announced),)
     monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
     with pytest.raises(DoorError, match="noise does not pay for such an answer"):
-        broken(make_release(ask), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_calls_that_are_parallel_are_counted():
         (one,) = NoisyMajorityClassifier._calls(self, n)
         return (replace(one, parallel="the leaves"),)
 
-    model = broken(make_release(call_thrice), epsilon=1.0)
+    model = majority_with_release(make_release(call_thrice), epsilon=1.0)
     type(model)._calls = calls
     with pytest.raises(DoorError, match="called more often than it is charged"):
         model.fit(X, Y)
@@ -177,7 +177,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
-def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
+def test_a_model_keeps_nothing_that_reveals_its_noise(monkeypatch, kept):
     def release(self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0
         self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
@@ -196,7 +196,7 @@ def test_a_model_that_keeps_no_curator_is_not_searched(monkeypatch):
     assert not searches
 
 
-def test_what_makes_answers_of_records_tells_nothing():
+def test_an_error_of_a_function_on_records_reveals_nothing():
     def refuse(records):
         raise ValueError(f"{records.labels.sum()}")
 
@@ -205,11 +205,13 @@ def test_what_makes_answers_of_records_tells_nothing():
             Totals(records, refuse)
 
     with pytest.raises(SealedError, match="refuse ends with ValueError"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
-    model = broken(make_release(lambda curator, margin: curator.number(MARGIN, margin)))
+    model = majority_with_release(
+        make_release(lambda curator, margin: curator.number(MARGIN, margin))
+    )
     own = NoisyMajorityClassifier._guarantee
     type(model)._guarantee = lambda self, n: replace(own(self, n), epsilon=0.5)
     with pytest.raises(
@@ -219,7 +221,7 @@ def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
 
 
 def test_entries_of_twice_the_booked_share_end_the_fit(monkeypatch):
-    """AIM's ledger is made from its calls, so its calls always agree with the ledger."""
+    """AIM writes its ledger from its calls, so the two always agree: their sum is checked."""
     own = aim.SharedBudget.entry
     monkeypatch.setattr(
         aim.SharedBudget, "entry", lambda self, call, share: own(self, call, 2 * share)

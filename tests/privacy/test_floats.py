@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from float_attacks import Floating, breaks_law, count_one_alone, tells_apart
+from float_attacks import Floating, contradicts_noise, count_only_from_one, distinguishes
 
 from privcurve.audit.contract import Case, neighbours, train
 from privcurve.audit.contract_cases import CASES, RELEASES
@@ -97,7 +97,7 @@ def test_whole_noise_pays_for_rounding(mechanism):
         assert grid.scale * grid.unit <= scale * (1 + 2.0**-19) + 2 * size * grid.unit / loss
 
 
-def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
+def test_the_grid_follows_only_from_the_scale_and_its_noise_has_room():
     for scale in (1e-300, 1e-6, 0.5, 1.0, 3.0, 1e30):
         grid = grid_of(LAPLACE, scale, 1.0, 10)
         assert np.frexp(grid.unit)[0] == 0.5
@@ -118,7 +118,7 @@ def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
         (-(2.0**1000), "times their sensitivity"),
     ],
 )
-def test_what_no_grid_holds_is_refused(mechanism, exact, why):
+def test_numbers_that_no_grid_holds_are_refused(mechanism, exact, why):
     """Floating-point sums of 2^50 can have a sensitivity of 2^20, but not of 1."""
     entry = LedgerEntry(mechanism, "numbers", 1.0, 1.0, 1.0)
     with pytest.raises(DoorError, match=why):
@@ -128,7 +128,7 @@ def test_what_no_grid_holds_is_refused(mechanism, exact, why):
         curator(0).numbers(call_of(wide), [0.0, exact])
 
 
-# Kinds of answers of each learner ------ -------------------------------------------------------
+# Kinds of answers of each learner --------------------------------------------------------------
 
 ASKED = {
     "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose": CHOICES,
@@ -247,8 +247,8 @@ def test_an_attack_on_floating_point_noise_finds_nothing(name):
     told = {"exact": 0, "floating": 0}
     for of, one, other in calls[:3]:
         n = 500 if of.mechanism == LAPLACE else 20_000
-        told["exact"] += tells_apart(curator, of, one, other, n)
-        told["floating"] += tells_apart(lambda k: curator(k, Floating), of, one, other, n)
+        told["exact"] += distinguishes(curator, of, one, other, n)
+        told["floating"] += distinguishes(lambda k: curator(k, Floating), of, one, other, n)
     # The same attacks distinguish floating-point noise.
     assert told["exact"] == 0
     assert told["floating"] > 0
@@ -275,12 +275,12 @@ def test_a_majority_does_not_tell_its_margin():
             ])
             for side in (labels, moved)
         ]  # fmt: skip
-        hits = [count_one_alone(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
-        told[kind] = breaks_law(*hits, 300, LAPLACE, 1.0)
+        hits = [count_only_from_one(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
+        told[kind] = contradicts_noise(*hits, 300, LAPLACE, 1.0)
     assert told == {Floating: True, Curator: False}
 
 
-# Points of an interval ------ ------------------------------------------------------------------
+# Points of an interval -------------------------------------------------------------------------
 
 
 def draw_between_floats(ends, scores, rate, rng):
@@ -311,7 +311,7 @@ def test_a_point_does_not_show_where_pieces_begin():
             int((could_be_between(p, sides[0]) & ~could_be_between(p, sides[1])).sum())
             for p in points
         ]
-        told[draw] = breaks_law(*hits, n, LAPLACE, 0.0)
+        told[draw] = contradicts_noise(*hits, n, LAPLACE, 0.0)
     assert told == {draw_between_floats: True, draw_piece: False}
     cells = (points[0] + 1) / 2 * N_POINTS
     assert (cells == np.rint(cells)).all()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 
 from privcurve.holders.holder import HolderRows, LocalHolder
 from privcurve.kernels.arithmetic import compiled
@@ -129,7 +129,7 @@ def threads(monkeypatch, tmp_path, capsys):
         thread.join()
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
     assert "must be announced" in caught[0]
 
 
@@ -145,7 +145,7 @@ def methods_other_than_fit(monkeypatch, tmp_path, capsys):
         margin = (records.counts * records.labels).sum()
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
 
-    model = broken(release).fit(X, Y)
+    model = majority_with_release(release).fit(X, Y)
     type(model).calibrate = lambda self, X, y: setattr(self, "share_", np.mean(y))
     model.calibrate(X, Y)
     assert model.share_ == Y.mean()
@@ -171,7 +171,7 @@ def test_the_page_lists_exactly_these_gaps():
     assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
-# Closed routes ------ ---------------------------------------------------------------------------
+# Closed routes ----------------------------------------------------------------------------------
 
 
 class Counting:
@@ -220,7 +220,7 @@ def test_a_look_is_refused(look):
         look(sealed())
 
 
-def test_what_a_learner_catches_ends_its_fit():
+def test_an_error_caught_by_the_learner_still_ends_its_fit():
     """Each look ends the fit of a learner that suppresses the error."""
 
     def release(look):
@@ -234,4 +234,4 @@ def test_what_a_learner_catches_ends_its_fit():
 
     for look in LOOKS.values():
         with pytest.raises(SealedError):
-            broken(release(look)).fit(X, Y)
+            majority_with_release(release(look)).fit(X, Y)

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
@@ -46,7 +46,7 @@ PLAIN = RNG.integers(1, 9, (6, 4)).astype(np.float64)
 COUNTS = np.arange(1, 7)
 
 
-def by_row(values=PLAIN):
+def sealed_by_row(values=PLAIN):
     return seal(values, "mine", 0)
 
 
@@ -119,7 +119,7 @@ def test_a_look_names_learner_line_and_remedy(look):
 
 def test_an_error_of_numpy_does_not_tell_how_many_rows_there_are():
     with pytest.raises(SealedError, match="ends with ValueError") as error:
-        by_row() + by_row(PLAIN[:5])
+        sealed_by_row() + sealed_by_row(PLAIN[:5])
     assert "(6,4)" not in str(error.value)
 
 
@@ -135,7 +135,7 @@ class Dividing:
 
 
 @pytest.mark.parametrize("in_parts", [False, True])
-def test_a_warning_of_numpy_within_a_fit_tells_nothing(monkeypatch, tmp_path, in_parts):
+def test_a_warning_of_numpy_within_a_fit_reveals_nothing(monkeypatch, tmp_path, in_parts):
     path = tmp_path / "1.npy"
     np.save(path, np.zeros((2, 3), dtype=np.uint8))
     np.save(labels_of(path), np.ones(3, dtype=np.int8))
@@ -192,12 +192,12 @@ def door():
 @pytest.mark.parametrize("look", ROWS.values(), ids=ROWS)
 def test_how_many_rows_there_are_is_sealed(look):
     with pytest.raises(SealedError):
-        look(by_row())
+        look(sealed_by_row())
 
 
 def as_of(other, values):
     """Return values, sealed if another array is sealed."""
-    return np.array(values) if isinstance(other, np.ndarray) else by_row(np.array(values))
+    return np.array(values) if isinstance(other, np.ndarray) else sealed_by_row(np.array(values))
 
 
 COMPUTED = {
@@ -228,8 +228,8 @@ COMPUTED = {
 
 
 @pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
-def test_what_is_computed_is_what_numpy_computes(compute):
-    got = compute(by_row(PLAIN.copy()))
+def test_sealed_arrays_compute_what_numpy_computes(compute):
+    got = compute(sealed_by_row(PLAIN.copy()))
     assert type(got).__name__ == "Sealed"
     wanted = compute(PLAIN.copy())
     np.testing.assert_array_equal(open_values(got), wanted)
@@ -239,24 +239,26 @@ def test_what_is_computed_is_what_numpy_computes(compute):
     assert got._rows in (None, *along)
 
 
-def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
+def test_a_kernel_opens_and_seals_and_writes_only_into_sealed_arrays():
     def add(values, total):
         total += values.sum(axis=0)
         return values * 2, len(values)
 
     opens, public, total = kernel(add, rows=(0, None)), np.zeros(4), table(np.zeros(4))
-    doubled, n = opens(by_row(), public)
+    doubled, n = opens(sealed_by_row(), public)
     assert (doubled._rows, n._rows, public.sum()) == (0, None, 0.0)
-    opens(by_row(), total)
+    opens(sealed_by_row(), total)
     np.testing.assert_array_equal(open_values(total), PLAIN.sum(axis=0))
     assert opens(PLAIN, public)[1] == 6
     np.testing.assert_array_equal(public, PLAIN.sum(axis=0))
     with pytest.raises(SealedError, match="a Generator as an argument of a kernel"):
-        opens(by_row(), np.random.default_rng())
-    box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
+        opens(sealed_by_row(), np.random.default_rng())
+    box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(sealed_by_row())
     assert box.shape == ()
     assert open_values(box) == {"rows": 6}
-    np.testing.assert_array_equal(open_values(take(COUNTS, by_row(np.array([2, 0])))), [3, 1])
+    np.testing.assert_array_equal(
+        open_values(take(COUNTS, sealed_by_row(np.array([2, 0])))), [3, 1]
+    )
 
 
 def test_none_would_tell_whether_a_kernel_found_anything():
@@ -321,7 +323,7 @@ def test_errors_inside_a_kernel_do_not_tell():
         raise ValueError(f"the largest is {values.max()}")
 
     with pytest.raises(SealedError, match="fails ends with ValueError") as error:
-        kernel(fails)(by_row())
+        kernel(fails)(sealed_by_row())
     assert "largest" not in str(error.value)
     assert error.value.__context__ is None
 
@@ -360,7 +362,7 @@ def test_an_error_that_a_learner_catches_ends_its_fit(look):
         curator.number(MARGIN, (records.counts * records.labels).sum())
 
     with pytest.raises(SealedError, match=r"noisy_majority: .*line \d+ \("):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_fit_looks_only_where_nothing_is_private():
@@ -368,9 +370,9 @@ def test_a_fit_looks_only_where_nothing_is_private():
         self.margin_ = float((records.counts * records.labels).sum())
         self.n_records_ = records.n
 
-    assert broken(release, epsilon=np.inf).fit(X, Y).margin_ == (2 * Y - 1).sum()
+    assert majority_with_release(release, epsilon=np.inf).fit(X, Y).margin_ == (2 * Y - 1).sum()
     with pytest.raises(SealedError, match=r"noisy_majority: .*line \d+ \(self.margin_ = float"):
-        broken(release).fit(X, Y)
+        majority_with_release(release).fit(X, Y)
 
 
 class Told(float):
@@ -397,7 +399,7 @@ def test_nothing_sealed_is_left_on_a_model_or_in_a_module(hide):
         self.margin_ = Told(curator.number(MARGIN, margin))
         hide(self, margin)
 
-    model = broken(release)
+    model = majority_with_release(release)
     model.classes = type("Labels", (list,), {})([0, 1])
     with pytest.raises(SealedError):
         model.fit(X, Y)
@@ -409,7 +411,7 @@ def test_a_circle_of_sealed_values_that_is_garbage_is_no_leak():
         (circle := [margin]).append(circle)
         self.margin_ = curator.number(MARGIN, margin)
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
 
 
 def test_public_coins_tell_nothing_of_noise():
@@ -421,11 +423,11 @@ def test_public_coins_tell_nothing_of_noise():
 
     exact = (2 * Y - 1).sum()
     for seed in range(5):
-        model = broken(release, random_state=np.random.default_rng(seed)).fit(X, Y)
+        model = majority_with_release(release, random_state=np.random.default_rng(seed)).fit(X, Y)
         assert abs(model.margin_ - exact) > 1e-3
 
 
-def test_what_is_not_sealed_has_a_reason():
+def test_fits_that_see_open_records_have_a_reason():
     opened = {name: entry.sees_open for name, entry in LEARNERS.items() if entry.sees_open}
     assert opened.keys() <= {"pate", "bdpe", "boosting_for_people", "distributed_topdown"}
     assert all(len(why) > 20 for reasons in opened.values() for why in reasons.values())
@@ -541,7 +543,7 @@ def boosting_ends_when_all_are_right(own, self, learners, records, curators):
 
 @mutant(lazybb_rules, "_boost", Case("lazybb", {}), POST_PROCESSING)
 def the_best_from_the_fifth_round_on(own, rows, positive, counts, weighed, rates, noise):
-    """Inside a mechanism nothing is sealed: the contract at real size must see this mistake."""
+    """Noise is ignored from round five on. The seal can't see that, as mechanisms open values."""
     rates = np.where(np.arange(len(rates)) < 5, rates, np.inf)
     return own(rows, positive, counts, weighed, rates, noise)
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 
 from privcurve.learners.majority import MARGIN
 from privcurve.learners.registry import estimator_class
@@ -45,12 +45,12 @@ TYPES = {
 
 
 @pytest.mark.parametrize("look", TYPES.values(), ids=TYPES)
-def test_no_type_tells_a_value(look):
+def test_no_type_reveals_a_value(look):
     with pytest.raises(SealedError, match="mine: "):
         look(sealed())
 
 
-def test_types_of_numbers_and_whole_results_are_as_before():
+def test_types_and_results_marked_whole_are_unchanged():
     x = sealed()
     assert x.astype(np.float32).dtype == np.float32
     assert np.sum(x, dtype=np.int64).dtype == np.int64
@@ -161,7 +161,7 @@ def test_a_refused_answer_that_a_learner_catches_ends_its_fit(number):
         self.margin_, self.n_records_ = 0.0, records.n
 
     with pytest.raises(DoorError, match="exact values must be finite"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
@@ -172,8 +172,8 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
             curator.call("another margin")
 
     with pytest.raises(DoorError, match="a call must be announced; 'another margin' is not"):
-        broken(release, epsilon=1.0).fit(X, Y)
-    assert np.isfinite(broken(release, epsilon=np.inf).fit(X, Y).margin_)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
+    assert np.isfinite(majority_with_release(release, epsilon=np.inf).fit(X, Y).margin_)
 
 
 def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
@@ -184,11 +184,11 @@ def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
         kept.append(contextvars.copy_context())
         self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
     assert kept
 
 
-def test_a_statement_says_sealed_of_sealed_fits_alone():
+def test_only_statements_of_sealed_fits_say_sealed():
     said = "sealed, against accidental looks at exact values, not against intent"
     X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
     for name, parameters, is_sealed in (

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from worst import rows, worst
+from worst import audit_rows, worst_epsilon
 
 from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.pairs import (
@@ -19,11 +19,11 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.sensitivity import lazybb
 
-# Proved claims ------ ------------------------------------------------------------------
+# Proved claims -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])
-def test_of_one_choice_the_worst_answer_is_the_exact_loss(n):
+def test_for_one_choice_the_worst_answer_is_the_exact_loss(n):
     learner = OneRuleClassifier(n_bins=[1], classes=(-1, 1))
     pair = flipped_constant(n)
     exact = search_exact([pair], partial(one_rule_distribution, learner), 1.0, 0.0).epsilon
@@ -31,7 +31,7 @@ def test_of_one_choice_the_worst_answer_is_the_exact_loss(n):
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
-def test_of_several_choices_it_is_a_lower_bound(mechanism):
+def test_for_several_choices_the_worst_answer_is_a_lower_bound(mechanism):
     learner = LazyBBClassifier(
         n_rounds=3, density=1.0, n_bins=[1], classes=(-1, 1), mechanism=mechanism
     )
@@ -40,13 +40,13 @@ def test_of_several_choices_it_is_a_lower_bound(mechanism):
     assert 0.9 * exact < worst_answers(learner, pair) <= exact * (1 + 1e-6)
 
 
-def test_what_has_no_bound_is_refused():
+def test_mechanisms_without_a_known_loss_are_refused():
     with pytest.raises(ValueError, match="the loss of gaussian"):
-        worst("noisy_bayes", cross_columns(), delta=1e-2)
+        worst_epsilon("noisy_bayes", cross_columns(), delta=1e-2)
     with pytest.raises(ValueError, match="the loss of objective_perturbation"):
-        worst("dp_logistic_regression", cross_columns())
+        worst_epsilon("dp_logistic_regression", cross_columns())
     with pytest.raises(ValueError, match="tuned: answers to runs of a selection are not released"):
-        worst("tuned", cross_columns(), learner="noisy_majority")
+        worst_epsilon("tuned", cross_columns(), learner="noisy_majority")
 
 
 # Mistakes ------------------------------------------------------------------------------
@@ -64,11 +64,12 @@ def _forget_calibrations():
 def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
     """With a public start a record may have the largest weight in round 1 already."""
     sound = [
-        rows("lazybb", calibration=by, pairs=misleading_public_column) for by in (PUBLISHED, PROVED)
+        audit_rows("lazybb", calibration=by, pairs=misleading_public_column)
+        for by in (PUBLISHED, PROVED)
     ]
     assert [each["found_epsilon"][0] for each in sound] == pytest.approx([0.256, 0.580], abs=1e-3)
     monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
     lazybb_one_rule.cache_clear()
-    row = rows("lazybb", calibration=PROVED, pairs=misleading_public_column).iloc[0]
+    row = audit_rows("lazybb", calibration=PROVED, pairs=misleading_public_column).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)

@@ -12,7 +12,7 @@ from privcurve.privacy.budget import PUBLISHED
 TARGET = Target("none", records([[0]], [1], [2]))
 
 
-def claims(learner, calibration=PUBLISHED, **wanted):
+def density_claims(learner, calibration=PUBLISHED, **wanted):
     return [
         c
         for c in ATTACKS[learner]
@@ -21,11 +21,11 @@ def claims(learner, calibration=PUBLISHED, **wanted):
     ]
 
 
-def rows(learner, **wanted):
-    return run(claims(learner, **wanted), TARGET, 0, 1)
+def audit_rows(learner, **wanted):
+    return run(density_claims(learner, **wanted), TARGET, 0, 1)
 
 
-def worst(name, pair, **parameters):
+def worst_epsilon(name, pair, **parameters):
     n_bins = tuple(pair.left.n_bins)
     facts = Facts(n_bins, ordered=(True,) * len(n_bins))
     return worst_answers(registry.make(name, facts, parameters), pair)

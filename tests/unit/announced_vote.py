@@ -1,7 +1,7 @@
 """The tutorial's learner, with an announced sensitivity that no rule covers."""
 
 
-def announcing(text):
+def with_announced_sensitivity(text):
     """Return the source with its sums in a kernel: the author must then state their sensitivity."""
     for old, new in {
         "        return [Announced(": (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from own_dataset import DESCRIPTION, LINES
-from own_parts import COLUMNS, N, lines
+from own_parts import COLUMNS, N, part_lines
 from own_release import LINES as PRIVATE_LINES
 
 
@@ -59,6 +59,6 @@ def write_public_dataset(write_private_dataset: Any) -> Any:
     def write(rows_per_part: int | None = None, n: int = N, **changes: Any) -> None:
         key = {} if rows_per_part is None else {"rows_per_part": rows_per_part}
         public = {"columns": COLUMNS, "budget": None, "public_benchmark": True}
-        write_private_dataset(lines(n), **{**public, **key, **changes})
+        write_private_dataset(part_lines(n), **{**public, **key, **changes})
 
     return write

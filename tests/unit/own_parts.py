@@ -20,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def lines(n: int = N) -> list[str]:
+def part_lines(n: int = N) -> list[str]:
     draw = random.Random(3)
     rows = ["age,town,weight,sick"]
     for _ in range(n):
@@ -31,5 +31,5 @@ def lines(n: int = N) -> list[str]:
     return rows
 
 
-def gam(**changes: Any) -> Request:
+def privgam_request(**changes: Any) -> Request:
     return release_request(**{"learner": "privgam", "delta": DELTA, **changes})

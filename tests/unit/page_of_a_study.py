@@ -17,7 +17,7 @@ LEARNERS = {
 }
 
 
-def make_page(folder, epsilons=(0.5, 2, 1)):
+def make_leaderboard_page(folder, epsilons=(0.5, 2, 1)):
     """Write the page and the tables that it reads; return its path."""
     words = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [*epsilons]}
     with chdir(folder):
@@ -27,6 +27,6 @@ def make_page(folder, epsilons=(0.5, 2, 1)):
     return folder / "results/tiny/leaderboard.html"
 
 
-def texts(path):
+def csv_texts(path):
     """Return the cells of a CSV file as texts."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -24,6 +24,11 @@ SMALL_STUDY = {
 }
 
 
+def small_study_with(**changes):
+    """Return `SMALL_STUDY` with other values of some keys: ``small_study_with(figure="one")``."""
+    return {**SMALL_STUDY, **changes}
+
+
 def study_mapping(learners, **changes):
     """Return the content of a study file with these learners; a change to None removes a key.
 

@@ -116,7 +116,7 @@ def finalists(accuracies, draws):
     return pd.concat(frames, ignore_index=True)
 
 
-def test_finalists_are_compared_by_their_further_trainings_alone():
+def test_finalists_are_compared_only_by_their_further_trainings():
     lucky, good, bad = setting(5), setting(9), setting(15)
     first = {lucky: [0.95, 0.95], good: [0.9, 0.9], bad: [0.5, 0.5]}
     best = rank([runs(first)], 2)
@@ -194,7 +194,7 @@ def test_a_metric_that_is_missing_is_named():
     assert row["error"].endswith("fold 2/2: no log loss")
 
 
-def test_hold_outs_select_if_they_are_all_there():
+def test_hold_outs_select_if_they_are_complete():
     frame = runs({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
     frame["fold"] = frame["fold"].map({"1/2": "1@0.1", "2/2": "2@0.1"})
     names = ["1@0.1", "2@0.1"]

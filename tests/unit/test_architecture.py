@@ -73,7 +73,7 @@ def nodes(module):
 
 
 @cache
-def imported(module, types=False, text=True):
+def imported_modules(module, types=False, text=True):
     """Return the modules that a module imports: at its top, in functions, for types, or by path."""
     names, for_types = [], set()
     for node in nodes(module):
@@ -128,7 +128,7 @@ def test_a_room_imports_only_what_it_may(room):
     names = [name for name in MODULES if room_of(name) == room]
     assert names
     for name in names:
-        extra = {room_of(one) for one in imported(name)} - ALLOWED[room] - SHARED - {room}
+        extra = {room_of(one) for one in imported_modules(name)} - ALLOWED[room] - SHARED - {room}
         assert not extra, f"{name} imports {extra}"
 
 
@@ -141,10 +141,10 @@ DATASETS = {
 }
 
 
-def test_the_rooms_of_datasets_have_one_door_each():
+def test_the_packages_of_datasets_are_imported_by_their_init_only():
     for name in MODULES:
         own = name.split(".")[1] if name.startswith("datasets.") else ""
-        for one in imported(name, types=True):
+        for one in imported_modules(name, types=True):
             _, _, within = one.partition("datasets.")
             room, _, file = within.partition(".")
             # A transformer needs scikit-learn, which nothing else in this package imports.
@@ -157,7 +157,7 @@ def test_the_rooms_of_datasets_have_one_door_each():
 
 def test_a_paper_imports_nothing_of_another():
     for name in (name for name in MODULES if name.startswith("papers.")):
-        for one in imported(name, types=True):
+        for one in imported_modules(name, types=True):
             if one.startswith("papers."):
                 assert one.split(".")[1] == name.split(".")[1], f"{name} imports {one}"
 
@@ -166,7 +166,7 @@ def test_no_module_imports_itself_in_a_circle():
     """Imports for types count too."""
     graph = {
         # The one exception: the registry names a learner's class as text and imports it late.
-        name: imported(name, types=True, text=not name.startswith("learners.entries."))
+        name: imported_modules(name, types=True, text=not name.startswith("learners.entries."))
         for name in MODULES
     }
     try:
@@ -207,7 +207,7 @@ EXCEPTIONS = {
     "learners.shared.tuning": {"default_rng": MADE_UP},
     "releases.request": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
     "models.explain": {"default_rng": MADE_UP},
-    "datasets.reading.builtin": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
+    "datasets.reading.generated": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
     "datasets.load": dict.fromkeys(("Generator", "PCG64"), SAMPLES),
     "papers.boosted_dp.ensembles": dict.fromkeys(("default_rng", "SeedSequence"), SHUFFLES),
     "audit.replay_fits": dict.fromkeys(
@@ -248,7 +248,7 @@ HANDED_A_STREAM = {
 OPENS = {"privacy.curator", "privacy.rows", "privacy.sums", "parts", "holders.holder"}
 
 
-def made(nodes):
+def noise_functions_called(nodes):
     """Return the names of the noise, ledger and stream functions that a file calls."""
     names = set()
     for node in nodes:
@@ -264,8 +264,8 @@ def made(nodes):
 OUTSIDE = [name for name in MODULES if room_of(name) != "privacy"]
 
 
-def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
-    makers = {(name, what) for name in OUTSIDE for what in made(nodes(name))}
+def test_only_privacy_makes_noise_ledgers_and_streams():
+    makers = {(name, what) for name in OUTSIDE for what in noise_functions_called(nodes(name))}
     # A paper's noise.py writes the ledger, like the project's own calibrations.
     makers -= {(name, what) for name in OUTSIDE if is_of_papers(name, "noise") for what in LEDGERS}
     there = {name: reasons for name, reasons in EXCEPTIONS.items() if name in MODULES}
@@ -275,10 +275,10 @@ def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
     assert not excepted - makers, "no exception any more"
 
 
-def test_what_draws_noise_is_imported_behind_the_door_alone():
+def test_only_privacy_imports_samplers():
     """An alias would hide a call of a sampler from the test above."""
     for name in OUTSIDE:
-        assert "privacy.discrete" not in imported(name), name
+        assert "privacy.discrete" not in imported_modules(name), name
         for node in nodes(name):
             if isinstance(node, ast.ImportFrom):
                 renamed = {alias.name for alias in node.names if alias.asname}
@@ -286,7 +286,7 @@ def test_what_draws_noise_is_imported_behind_the_door_alone():
                 assert not drawn | (renamed & (LEDGERS | STREAMS)), name
 
 
-def test_compiled_loops_draw_nothing_but_where_it_is_said():
+def test_only_listed_compiled_loops_draw():
     """A kernel gets noise as an array; kernels that get a stream, and their callers, are listed."""
     drawing = {
         name
@@ -330,9 +330,11 @@ def imported_from(module, source):
         "entry = ledger.LedgerEntry('laplace', 'sums', 1.0, 1.0, 1.0)",
     ],
 )
-def test_what_is_drawn_beside_the_door_is_seen(line):
-    assert made(nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
-    assert not made(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
+def test_a_draw_outside_privacy_is_found(line):
+    assert noise_functions_called(
+        nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n")
+    )
+    assert not noise_functions_called(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
 
 
 def test_every_folder_is_in_the_map():
@@ -359,7 +361,7 @@ def lines(path):
 
 
 def test_a_small_file_with_one_user_is_part_of_it():
-    users = Counter(used for name in MODULES for used in imported(name, types=True))
+    users = Counter(used for name in MODULES for used in imported_modules(name, types=True))
     small = {
         name
         for name, path in MODULES.items()
@@ -373,7 +375,7 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
     assert len(entries) <= 25
 
 
-# Arithmetic: stored numbers are computed by kernels/arithmetic.py ------ ----------------------
+# Arithmetic: stored numbers are computed by kernels/arithmetic.py -----------------------------
 
 STORED = {
     *("kernels", "privacy", "learners", "holders", "datasets", "experiments", "models"),
@@ -458,7 +460,7 @@ def is_exact(power):
     return isinstance(base, ast.Constant) and (base.value == 2 or isinstance(base.value, int))
 
 
-def test_what_is_stored_depends_on_own_arithmetic_alone():
+def test_stored_numbers_depend_only_on_own_arithmetic():
     stored = [name for name in MODULES if room_of(name) in STORED]
     uses = {(name, use) for name in stored for use in calls(nodes(name))}
     assert not uses - set(USES), "take privcurve.kernels.arithmetic, or say here why not"
@@ -479,18 +481,18 @@ def test_what_is_stored_depends_on_own_arithmetic_alone():
         ("share**depth", POWER),
     ],
 )
-def test_what_may_differ_is_seen(line, use):
+def test_inexact_functions_are_found(line, use):
     assert calls(nodes_of(line)) == {use}
 
 
 @pytest.mark.parametrize(
     "line", ["2**k + 2.0**-k", "np.argsort(x, kind='stable')", "arithmetic.exp(x)"]
 )
-def test_what_is_exact_is_left_alone(line):
+def test_exact_functions_are_accepted(line):
     assert not calls(nodes_of(line))
 
 
-# Names and docstrings ------ ------------------------------------------------------------------
+# Names and docstrings -------------------------------------------------------------------------
 
 # Participles do not say what a variable holds.
 SAY_NOTHING = {"found", "asked", "whole", "known"}
@@ -516,7 +518,7 @@ def test_names_are_nouns():
     assert not wrong
 
 
-def test_names_that_say_nothing_are_seen():
+def test_meaningless_names_are_found():
     code = "def whole(asked, *found):\n    known = asked.known\n    return known.finder, 'whole'\n"
     assert len(wrong_names(nodes_of(code))) == 6
     assert not wrong_names(nodes_of("unknown = words['found'](wholes)"))

@@ -60,7 +60,7 @@ def test_means_count_each_table_once_and_losses_are_of_boosting():
     assert list(means.loc[RIVAL, ["n_datasets", "n_splits"]]) == [2, 1]
 
 
-def test_a_method_is_compared_with_privgam_on_its_own_terms():
+def test_a_method_is_compared_with_privgam_at_its_delta_and_relation():
     frame = made_up([0.0])
     added = frame[frame["method"] == GAM].assign(method="added", neighbours="add-remove")
     pure = frame[frame["method"] == RIVAL].assign(method="pure", delta=0.0)
@@ -91,7 +91,7 @@ def test_single_hold_outs_are_neither_won_nor_lost():
     assert row["difference"] == pytest.approx(0.1)
 
 
-def test_the_bootstrap_is_that_of_the_mean():
+def test_the_bootstrap_is_of_the_mean():
     values = np.random.default_rng(1).normal(0.3, 1.0, 200)
     low, high = arena.bootstrap(values.tolist())
     error = values.std() / math.sqrt(len(values))
@@ -101,7 +101,7 @@ def test_the_bootstrap_is_that_of_the_mean():
     assert arena.bootstrap([0.25] * 5) == (0.25, 0.25)
 
 
-def test_what_can_be_found_is_what_the_exact_test_with_holm_finds():
+def test_detectable_differences_follow_from_the_exact_test_with_holm():
     # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so no table may speak against the method; a rank
     # sum of 1 doubles this. Six tables are too few: 2⁻⁵ · 5 = .16.
     assert arena.most_against(8, 5) == 0
@@ -127,7 +127,7 @@ def test_a_table_marks_looks_and_has_the_best_private_method_in_bold():
     assert any("looked" in note for note in table.notes)
 
 
-def test_beside_a_file_only_tables_and_hold_outs_of_both_count():
+def test_with_a_file_only_common_tables_and_hold_outs_count():
     stored = made_up([0.1, 0.1])
     new = stored[(stored["method"] == RIVAL) & (stored["dataset"] == "telco")]
     new = new[new["split"] < 3].assign(method="new", learner="new")
@@ -288,7 +288,7 @@ def test_a_learner_that_broke_the_contract_does_not_enter(monkeypatch):
 FROZEN = ROOT / output.FROZEN_FILE
 
 
-def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkeypatch):
+def test_the_frozen_copy_is_small_complete_and_has_the_studies_methods(monkeypatch):
     content = FROZEN.read_bytes()
     stated, name = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").split()
     assert (hashlib.sha256(content).hexdigest(), name) == (stated, FROZEN.name)
@@ -318,7 +318,7 @@ README_ROWS = {
 }
 
 
-def test_numbers_of_the_readme_are_those_of_the_frozen_copy():
+def test_numbers_of_the_readme_match_the_frozen_copy():
     means = arena.mean_scores(runs.read(FROZEN), output.FREE).set_index(["method", "epsilon"])[
         "auc"
     ]

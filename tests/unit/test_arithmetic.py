@@ -91,7 +91,7 @@ def test_sums_of_exponentials_do_not_overflow():
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 3), (40, 23)])
-def test_matrices_satisfy_what_defines_them(shape):
+def test_matrices_satisfy_their_defining_equations(shape):
     rng = np.random.default_rng(sum(shape))
     rows, weights = rng.normal(size=shape), rng.random(shape[0])
     vector = rng.normal(size=shape[1])
@@ -142,7 +142,7 @@ def test_eigenvectors_of_any_symmetric_matrix_are_orthogonal(matrix, scale):
     np.testing.assert_allclose(back, matrix, rtol=0, atol=near)
 
 
-def test_eigenvalues_of_what_is_not_a_number_end():
+def test_eigenvalues_of_nan_terminate():
     assert np.isnan(eigenvalues(np.full((5, 5), np.nan))[0]).any()
 
 

@@ -37,7 +37,7 @@ def digest(folder, code, name="attack.py"):
         ("def run", "def go", True),
     ],
 )
-def test_code_makes_another_auditor_and_words_about_it_do_not(tmp_path, old, new, another):
+def test_only_changed_code_makes_another_auditor(tmp_path, old, new, another):
     assert old in CODE
     assert (digest(tmp_path, CODE.replace(old, new)) != digest(tmp_path, CODE)) == another
 

@@ -117,7 +117,7 @@ OTHERS = {
         ("nothing", ADD_REMOVE),
     ],
 )
-def test_what_are_no_neighbours_is_refused(what, neighbours):
+def test_tables_that_are_not_neighbours_are_refused(what, neighbours):
     pair = Pair("tiny", what, LEFT, OTHERS[what], neighbours, (1,))
     with pytest.raises(ValueError, match=f"'{what}' is not a pair of {neighbours} neighbours"):
         check_pair(pair)

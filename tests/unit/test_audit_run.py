@@ -42,7 +42,7 @@ def sampled(n_trainings=4000, of=pairs):
 
 
 @pytest.mark.slow
-def test_a_row_a_configuration_the_same_in_any_company():
+def test_one_row_per_claim_independent_of_other_claims():
     together = run([exact(), sampled()], TARGET, 7, 2)
     assert tuple(together.columns) == COLUMNS
     assert together["method"].tolist() == ["exact", "sampled"]
@@ -58,7 +58,7 @@ def test_a_row_a_configuration_the_same_in_any_company():
     assert other["found_epsilon"][0] != alone["found_epsilon"][0]
 
 
-def test_a_row_says_the_largest_claim_that_it_could_refute():
+def test_a_row_has_the_largest_claim_that_it_could_refute():
     """The largest ε refutable if all trainings on one side show an event, and none on the other."""
     rows = run([exact(), sampled(n_trainings=120), sampled(n_trainings=2000)], TARGET, 7, 352)
     largest = rows["refutable_epsilon"].tolist()
@@ -154,7 +154,7 @@ def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
     assert report.worst_rows(report.table([rows]))["verdict"].tolist() == ["violated"]
 
 
-def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
+def test_a_refuted_claim_is_named_with_its_own_exclusions(frame):
     """A table that was read from CSV has NaN for an empty text."""
     two = frame.iloc[:2].assign(
         verdict="violated",
@@ -191,7 +191,7 @@ def test_a_violation_beyond_the_statement_refutes_nothing(frame):
     ]
 
 
-def test_what_all_statements_exclude_is_no_excuse(frame):
+def test_general_exclusions_are_no_excuse(frame):
     assert set(frame["not_covered"]) == {""}
     flawed = DPLogisticRegressionClassifier(n_bins=2, calibration="published", classes=(-1, 1))
     fitted = flawed.set_params(random_state=0).fit([[0], [1], [0]], [1, -1, -1])

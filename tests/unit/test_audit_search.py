@@ -42,7 +42,7 @@ def test_delta_and_epsilon_are_inverse(epsilon):
     assert exact_epsilon(p, q, delta) == pytest.approx(epsilon, rel=1e-9)
 
 
-def test_an_outcome_of_one_side_alone():
+def test_an_outcome_of_only_one_side():
     p, q = [0.9, 0.1, 0.0], [1.0, 0.0, 0.0]
     assert exact_epsilon(p, q) == math.inf
     assert exact_epsilon(p, q, 0.1) == 0.0
@@ -162,7 +162,7 @@ def test_an_event_is_a_set_of_outcomes_of_large_ratio():
     assert event.forward == chosen[0]
 
 
-def test_losses_bound_from_below_with_certainty():
+def test_losses_are_certain_lower_bounds():
     bound = search_losses(
         [flipped_constant(3), PAIR, flipped_constant(2)], lambda p: min(p.left.n, 3), 2.9
     )
@@ -189,7 +189,7 @@ def test_trainings_that_choose_an_event_do_not_bound_it():
     assert half(False).epsilon < 0.1
 
 
-def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
+def test_a_violation_on_one_pair_counts_whatever_other_pairs_show():
     only_first = of_first_pair(3.0)
     for pairs in ([PAIR, flipped_constant(2)], [flipped_constant(2), PAIR]):
         bound = search_sampled(pairs, only_first, 4000, 1.0, 0.0, np.random.default_rng(1), 2)

@@ -15,6 +15,7 @@ from privcurve.audit.states import (
     ABSENT,
     SCORE,
     States,
+    canary_score,
     is_same,
     numbers,
     sample_canary_scores,
@@ -24,7 +25,7 @@ from privcurve.audit.views import views
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import OF_CHOICES
 from privcurve.privacy.seeds import OF_NUMBER
@@ -63,7 +64,7 @@ def test_anything_becomes_numbers():
         ([1, None], [1]),
     ],
 )
-def test_what_differs_in_a_bit_is_not_the_same(one, other):
+def test_states_that_differ_in_a_bit_are_different(one, other):
     assert not is_same(one, other)
     assert is_same(one, copy.deepcopy(one))
     assert is_same(float("nan"), float("nan"))
@@ -126,6 +127,21 @@ def test_scores_match_a_fit(learner, monkeypatch):
     assert len(set(expected)) > 1
 
 
+@pytest.mark.parametrize("added", [True, False], ids=["added", "removed"])
+def test_an_added_record_of_many_classes_has_the_score_of_its_class(added):
+    """The score is of the record's class: positive if the left table has it, else negative."""
+    few, many = (records([[1]] * n, [2] * n, (3,)) for n in (4, 5))
+    left, right = (few, many) if added else (many, few)
+    pair = Pair("tiny", "one more", left, right, ADD_REMOVE)
+
+    class Model:
+        def _scores(self, codes):
+            assert codes.tolist() == [[1]]
+            return np.array([[0.1, 0.2, 0.7]])
+
+    assert canary_score(Model(), pair) == pytest.approx(-0.7 if added else 0.7)
+
+
 def test_fits_are_apart():
     models = list(fits(TREES, SIDE, 5, np.random.default_rng(3)))
     for model, expected in zip(models, plainly(TREES, 5), strict=True):
@@ -140,7 +156,7 @@ def test_fits_are_apart():
 # Views -----------------------------------------------------------------------------------
 
 
-def drawn(make, n=400):
+def states_of_draws(make, n=400):
     """Return the states of `n` fits, each with the numbers ``make(rng)``."""
     rng = np.random.default_rng(4)
     return States.gather([{"x": np.atleast_1d(make(rng)).astype(float)} for _ in range(n)])
@@ -157,24 +173,30 @@ def test_shared_noise_shows_in_a_difference():
     def noisy(a, b):
         return lambda rng: np.array([a, b]) + rng.laplace(scale=100)
 
-    assert not difference(drawn(noisy(0, 1)), drawn(noisy(0, 1))).violated
-    assert difference(drawn(noisy(0, 1)), drawn(noisy(1, 0))).violated
-    assert "x[0] less x[1]" in views(drawn(noisy(0, 1)), drawn(noisy(1, 0)), 100)[2]
+    assert not difference(states_of_draws(noisy(0, 1)), states_of_draws(noisy(0, 1))).violated
+    assert difference(states_of_draws(noisy(0, 1)), states_of_draws(noisy(1, 0))).violated
+    assert (
+        "x[0] less x[1]"
+        in views(states_of_draws(noisy(0, 1)), states_of_draws(noisy(1, 0)), 100)[2]
+    )
 
 
 def test_noise_of_single_precision_shows():
     def noisy(true):
         return lambda rng: true + np.float64(np.float32(rng.laplace(scale=100)))
 
-    assert not difference(drawn(noisy(0.1)), drawn(noisy(0.1))).violated
-    assert difference(drawn(noisy(0.1)), drawn(noisy(0.0))).violated
-    double = [drawn(lambda rng, v=v: v + rng.laplace(scale=100)) for v in (0.1, 0.0)]
+    assert not difference(states_of_draws(noisy(0.1)), states_of_draws(noisy(0.1))).violated
+    assert difference(states_of_draws(noisy(0.1)), states_of_draws(noisy(0.0))).violated
+    double = [states_of_draws(lambda rng, v=v: v + rng.laplace(scale=100)) for v in (0.1, 0.0)]
     assert not difference(*double).violated
 
 
-def test_sides_are_looked_at_alike_when_one_has_whole_numbers_only():
+def test_sides_are_compared_equally_if_one_has_only_integers():
     noisy, counted = (lambda rng: [rng.normal()]), (lambda rng: [rng.integers(0, 2)])
-    for sides in (drawn(noisy), drawn(counted)), (drawn(counted), drawn(noisy)):
+    for sides in (
+        (states_of_draws(noisy), states_of_draws(counted)),
+        (states_of_draws(counted), states_of_draws(noisy)),
+    ):
         left, right, names = views(*sides, 100)
         assert "sum of x" in names
         assert left.shape[1] == right.shape[1] == len(names)
@@ -186,15 +208,15 @@ def test_many_small_hints_add_up():
     def noisy(sign):
         return lambda rng: sign * 0.5 + rng.normal(size=40)
 
-    assert difference(drawn(noisy(1)), drawn(noisy(-1))).violated
+    assert difference(states_of_draws(noisy(1)), states_of_draws(noisy(-1))).violated
 
 
-def test_what_never_changes_is_left_out():
-    left = drawn(lambda rng: [7.0, rng.random()])
+def test_constant_numbers_are_left_out():
+    left = states_of_draws(lambda rng: [7.0, rng.random()])
     _, _, names = views(left, left, 100)
     assert "x[0]" not in names
     assert "x[1]" in names
-    constant = drawn(lambda rng: [7.0])
+    constant = states_of_draws(lambda rng: [7.0])
     assert views(constant, constant, 100)[2] == ["nothing that ever changes"]
 
 

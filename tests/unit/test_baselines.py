@@ -47,7 +47,7 @@ def dense(X):
     return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
 
 
-# Compared with the wrapped library ------ ----------------------------------------------
+# Compared with the wrapped library -----------------------------------------------------
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
@@ -146,7 +146,7 @@ def test_proved_without_noise_is_logistic_regression_without_intercept(data):
 
 @pytest.mark.parametrize("learner", NON_PRIVATE)
 @pytest.mark.parametrize("label", ["no", "yes"])
-def test_the_only_label_is_always_said(data, learner, label):
+def test_the_only_label_is_always_predicted(data, learner, label):
     X = data[0]
     fitted = learner(n_bins=N_BINS, classes=("no", "yes"), random_state=0)
     fitted.fit(X, [label] * len(X))
@@ -157,7 +157,7 @@ def test_the_only_label_is_always_said(data, learner, label):
 @pytest.mark.parametrize("calibration", OFFERED)
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
 @pytest.mark.parametrize("n", [1, 2, 10])
-def test_few_records_and_one_label_raise_nothing(n, epsilon, calibration):
+def test_few_records_and_one_label_are_accepted(n, epsilon, calibration):
     X = np.zeros((n, 2), dtype=np.uint8)
     learner = DPLogisticRegressionClassifier(
         epsilon=epsilon, calibration=calibration, n_bins=3, classes=(0, 1), random_state=1

@@ -59,7 +59,7 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
 
 
-def test_deltas_and_tenths_add_up_by_themselves(book):
+def test_deltas_and_tenths_add_up_exactly(book):
     budget = Budget(10.0, 1e-5)
     price = Price(1.0, 6e-6, REPLACE_ONE)
     book.reserve(budget, price, {})
@@ -81,7 +81,7 @@ def test_a_refusal_says_where_the_budget_allows_no_delta(book):
         book.check(TWO, Price(3.0, 0.0, REPLACE_ONE))
 
 
-def test_what_was_only_begun_and_what_failed_is_spent(book):
+def test_reserved_and_failed_releases_are_spent(book):
     book.reserve(TWO, ONE, {})
     book.close(book.reserve(TWO, ONE, {}), books.FAILED, {})
     assert [one.state for one in book.releases()] == [books.RESERVED, books.FAILED]
@@ -89,7 +89,7 @@ def test_what_was_only_begun_and_what_failed_is_spent(book):
         book.reserve(TWO, ONE, {})
 
 
-def test_a_replacement_costs_a_leaving_and_a_coming():
+def test_a_replacement_costs_a_removal_and_an_addition():
     price = Price(1.0, 1e-6, ADD_REMOVE).convert(REPLACE_ONE)
     assert (price.epsilon, price.neighbours) == (2.0, REPLACE_ONE)
     assert price.delta == pytest.approx(1e-6 * (1 + math.e))
@@ -128,7 +128,7 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
         book.reserve(Budget(100.0), ONE, {})
 
 
-# The same total on the card, in the terminal and in the ledger ------ ----------
+# The same total on the card, in the terminal and in the ledger -----------------
 
 # Four releases: (ε, neighbours).
 FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))
@@ -202,7 +202,7 @@ def test_the_total_bounds_the_exact_composition_of_two_learners_and_is_reached()
             assert 0.99 * replaced.epsilon < exact <= replaced.epsilon * (1 + 1e-9)
 
 
-def test_what_nothing_is_guaranteed_for_is_said():
+def test_a_release_without_a_guarantee_is_reported():
     added, partial, replaced = (
         Price(1.0, 1e-6, one) for one in (ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE)
     )
@@ -222,7 +222,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
 # The file --------------------------------------------------------------------------
 
 
-def test_the_file_is_its_holders_and_a_line_each(book):
+def test_the_file_belongs_to_its_holder_and_has_one_line_per_entry(book):
     release = book.reserve(TWO, ONE, {"learner": "privgam", "stream": "ab"})
     book.close(release, books.DONE, {"model": "sha"})
     assert book.path.stat().st_mode & 0o777 == 0o600
@@ -264,7 +264,7 @@ def test_a_damaged_ledger_releases_nothing(book, change):
         book.reserve(Budget(9.0), ONE, {})
 
 
-def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
+def test_a_ledger_that_cannot_be_written_is_named_and_nothing_is_spent(book):
     release = book.reserve(TWO, ONE, {})
     content = book.path.read_bytes()
     with limit_file_size(len(content) + 20):
@@ -317,7 +317,7 @@ def run(book, moment):
 
 
 @pytest.mark.parametrize(("moment", "spent"), [("half", 0), ("written", 1), ("training", 1)])
-def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spent):
+def test_a_killed_release_has_spent_nothing_or_is_in_the_ledger(book, moment, spent):
     assert run(book, moment) == -signal.SIGKILL
     assert [one.state for one in book.releases()] == [books.RESERVED] * spent
     # The process's lock ended with it; the next process reads what is spent.
@@ -327,14 +327,14 @@ def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spen
         book.reserve(TWO, ONE, {})
 
 
-def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
+def test_concurrent_releases_do_not_exceed_the_budget(book):
     with ThreadPoolExecutor(4) as pool:
         codes = list(pool.map(lambda _: run(book, "none"), range(4)))
     assert sorted(codes) == [0, 0, 3, 3]
     assert [one.state for one in book.releases()] == [books.DONE, books.DONE]
 
 
-def test_a_release_waits_for_whoever_writes_the_ledger(book):
+def test_a_release_waits_for_another_writer_of_the_ledger(book):
     """A release that another process has begun meanwhile counts."""
     book.reserve(TWO, Price(0.5, 0.0, REPLACE_ONE), {})
     with ThreadPoolExecutor(1) as pool:
@@ -349,7 +349,7 @@ def test_a_release_waits_for_whoever_writes_the_ledger(book):
 # Descriptions ----------------------------------------------------------------------
 
 
-def test_what_a_description_may_say_of_a_budget(write_dataset):
+def test_budgets_that_a_description_may_have(write_dataset):
     plain = datasets.describe("mine").digest
     write_dataset(budget={"epsilon": 3, "delta": 1e-6})
     # A budget changes no code, so the digest stays.
@@ -364,9 +364,7 @@ def test_what_a_description_may_say_of_a_budget(write_dataset):
             datasets.describe("mine")
 
 
-def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(
-    write_dataset, tmp_path
-):
+def test_a_variant_shares_the_records_and_the_budget_of_its_base(write_dataset, tmp_path):
     write_dataset(budget={"epsilon": 3})
     path = tmp_path / "resources/datasets/other.yaml"
     other = {"title": "finer", "based_on": "mine", "n_bins": 4}

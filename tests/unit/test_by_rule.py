@@ -24,7 +24,7 @@ from privcurve.releases.request import Request
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("terms", [{}, {"neighbours": ADD_REMOVE}, {"in_parts": True}])
-def test_the_default_offers_what_a_release_may_ask_for(n_classes, delta, terms):
+def test_the_default_learner_offers_all_that_a_release_may_request(n_classes, delta, terms):
     facts = Facts([10, 10, 4], ordered=[True, True, False], n_classes=n_classes)
     entry = registry.entry(Request("mine", 1.0).learner)
     assert not entry.refuses(delta=delta, n_classes=n_classes, facts=facts, **terms)
@@ -63,7 +63,7 @@ def released(words):
     return entry.facts["learner"], entry.facts["parameters"], content["statement"]
 
 
-def test_a_release_without_a_learner_says_what_it_took(write_private_dataset, capsys):
+def test_a_release_without_a_learner_names_the_one_it_uses(write_private_dataset, capsys):
     learner, parameters, statement = released("")
     assert (learner, parameters) == ("privgam", {})
     assert ASSUMED_RULE in statement["assumptions"]
@@ -82,7 +82,7 @@ def test_a_release_without_a_learner_says_what_it_took(write_private_dataset, ca
         ("--learner auot", "unknown learner 'auot'"),
     ],
 )
-def test_what_the_default_does_not_offer_is_refused_before_anything_is_spent(
+def test_values_that_the_default_learner_does_not_offer_are_refused_before_anything_is_spent(
     write_private_dataset, capsys, words, says
 ):
     assert main.main(["release", "mine", "--epsilon", "1", *words.split()]) != 0

@@ -27,7 +27,7 @@ def log_loss(chance, y):
 
 
 @pytest.mark.parametrize("cap", [-1.0, 0.0, 2.5])
-def test_a_chance_is_where_both_labels_weigh_the_same(cap):
+def test_at_the_probability_both_labels_weigh_the_same(cap):
     votes, rate = np.arange(-9.0, 10.0), 0.4
     q = expit(chances.capped_weights(votes, rate, cap))
 
@@ -50,7 +50,7 @@ def test_the_cap_makes_weights_as_dense_as_the_measure(density, rate):
     assert dense >= density * (1 - 1e-6)
 
 
-def test_all_votes_for_one_label_are_no_certainty():
+def test_unanimous_votes_are_no_certainty():
     # The rarer label keeps half of the density, 0.35 / 2: docs/probabilities.md.
     votes = np.full(100, -39.0)
     cap = chances.cap_of(votes, 0.45, 0.35)
@@ -84,7 +84,7 @@ BOUNDED = [
     ("name", "parameters"),
     [one for one in BOUNDED if one[0] in LEARNERS],
 )
-def test_they_are_better_than_a_coin_and_agree_with_the_label(name, parameters):
+def test_probabilities_beat_a_coin_and_agree_with_the_label(name, parameters):
     X, y = coded()
     model = make(name, Four(), {"epsilon": 8.0, "random_state": 0, **parameters}).fit(X, y)
     test, labels = coded(2000, 1)
@@ -96,7 +96,7 @@ def test_they_are_better_than_a_coin_and_agree_with_the_label(name, parameters):
     assert not fits_log_odds(model)
 
 
-def test_probabilities_of_lazybb_do_not_hang_on_the_company():
+def test_probabilities_of_lazybb_do_not_depend_on_other_rows():
     X, y = coded()
     model = make("lazybb", Four(), {"n_rounds": 9, "random_state": 0}).fit(X, y)
     together = model.predict_proba(X[:50])

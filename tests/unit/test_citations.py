@@ -111,7 +111,7 @@ def test_numbers_of_lemmas_are_consecutive_and_references_lead_to_one(page):
     assert {*re.findall(rf"\b[{letters}]\d+\b", text)} <= {*numbers}
 
 
-def test_nothing_cites_what_is_not_in_the_repository():
+def test_citations_name_only_files_of_the_repository():
     for path in files(".py", ".md", ".yaml", ".smk", ".rst", ".json", ".toml", ""):
         text = path.read_text("utf-8")
         assert not REVIEW.search(text), path.relative_to(ROOT)

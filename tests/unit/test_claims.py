@@ -42,7 +42,7 @@ LESS_PRINTED = {
 BOOST = {**NAMED, "where": {"method": "boost"}, "above": 0}
 
 
-def judged(claim, table=TABLE, printed=None, paper=None):
+def judge_claim(claim, table=TABLE, printed=None, paper=None):
     """Judge one claim on the accuracies, or on the table that it names."""
     tables = {claim.get("table", "accuracy"): table}
     functions = vars(import_module(f"privcurve.papers.{paper}._claims")) if paper else None
@@ -50,10 +50,10 @@ def judged(claim, table=TABLE, printed=None, paper=None):
 
 
 def verdict(claim, table=TABLE, printed=None, paper=None):
-    return judged(claim, table, printed, paper).iloc[0]
+    return judge_claim(claim, table, printed, paper).iloc[0]
 
 
-def test_printed_numbers_are_taken_off_row_by_row():
+def test_printed_numbers_are_subtracted_row_by_row():
     row = verdict({**LESS_PRINTED, "within": [0, 0.02]}, printed={"p.csv": PRINTED})
     assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
     assert (row["least"], row["largest"]) == pytest.approx((-0.05, 0.01))
@@ -71,7 +71,7 @@ def test_a_printed_number_without_its_keys_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("each", [[], ["dataset"]])
-def test_a_listed_value_without_a_row_is_not_passed_over(each):
+def test_a_listed_value_without_a_row_makes_the_verdict_unknown(each):
     claim = {"where": {"method": "lr", "dataset": ["a", "b"]}, "each": each, "above": 0.5}
     assert verdict(claim)["verdict"] == judge.HOLDS
     claim["where"]["dataset"] = ["a", "bb"]
@@ -91,7 +91,7 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
         ({"share": 0.5, "every": True}, "'every' and a share of places exclude"),
     ],
 )
-def test_a_word_that_would_have_no_effect_is_refused(words, says):
+def test_a_key_without_effect_is_refused(words, says):
     claim = {**SOME, "name": "C", "where": {"entry": "lr"}, "table": "runs"}
     judge.check(claim)
     with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
@@ -188,7 +188,7 @@ def test_a_curve_without_the_epsilon_is_not_compared_at_its_limit():
 
 
 @pytest.mark.parametrize(("best", "gap"), [("largest", -0.05), ("smallest", 0.05)])
-def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
+def test_a_line_counts_next_to_a_curve_that_has_the_epsilon(best, gap):
     own = {"dataset": "a", "method": "dp", "epsilon": 1.0, "accuracy": 0.70}
     table = pd.concat([TABLE, pd.DataFrame([own])])
     claim = {
@@ -198,7 +198,7 @@ def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
     }
     assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
     with pytest.raises(ValueError, match="claim C: several rows of 'less' match one dataset and"):
-        judged(claim, table)
+        judge_claim(claim, table)
 
 
 def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
@@ -215,7 +215,7 @@ def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
     with pytest.raises(ValueError, match="claim C: the column 'kind' must have numbers"):
-        judged({**BOOST, "table": table, "value": "kind", **more}, runs)
+        judge_claim({**BOOST, "table": table, "value": "kind", **more}, runs)
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,9 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
         ({"by": ["epsilon"]}, "several rows have the same epsilon"),
     ],
 )
-def test_what_has_no_number_of_its_own_is_refused_by_the_name_of_its_claim(words, says):
+def test_a_method_without_one_number_is_refused_by_the_name_of_its_claim(words, says):
     with pytest.raises(ValueError, match=says):
-        judged({**BOOST, **words}, paper="distributed")
+        judge_claim({**BOOST, **words}, paper="distributed")
 
 
 def test_claims_of_studies_are_in_the_order_of_their_names():
@@ -246,7 +246,7 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
     assert "study" not in claims.format_table(tables["one"])
 
 
-def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
+def test_verdicts_of_papers_and_our_own_questions_are_counted_separately():
     rows = [
         ("p", "C1", "so", judge.HOLDS),
         ("p", "C1", "so", judge.FAILS),
@@ -264,7 +264,7 @@ def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
 
 
 def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
-    table = judged({**SOME, "quote": "so"})
+    table = judge_claim({**SOME, "quote": "so"})
     written = []
     context = SimpleNamespace(
         others={"claims": SimpleNamespace(study=SimpleNamespace(paper=None, name="mine"))},
@@ -302,7 +302,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     # The differences 0, 0, 0, 0.004 have a standard deviation of 0.002; four splits.
     assert row["standard_error"] == pytest.approx(0.001)
     of_each = {"each": ["dataset"], "over": ["epsilon"]}
-    each = judged({**HIGHER, **of_each}, table)
+    each = judge_claim({**HIGHER, **of_each}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
     assert "± 0.001" in claims.format_table(each)["ours"][0]
@@ -322,10 +322,10 @@ def test_one_split_gives_no_standard_error():
     assert np.isnan(row["standard_error"])
 
 
-def test_runs_of_several_curves_are_no_mean():
+def test_runs_of_several_curves_are_not_averaged():
     table = runs(tree=lambda *_: 0.5, line=lambda *_: 0.7)
     with pytest.raises(ValueError, match="claim C: several runs of one split have the same"):
-        judged({**TREE, "where": {"dataset": "a"}, "above": 0}, table)
+        judge_claim({**TREE, "where": {"dataset": "a"}, "above": 0}, table)
     assert verdict({**TREE, "above": 0}, table)["n_places"] == 6
 
 
@@ -333,7 +333,7 @@ def test_folds_of_one_partition_are_splits():
     table = runs(tree=lambda _, split: 0.5 + split / 100)
     folds = table.assign(fold=table["repeat"].map("{}/4".format), repeat=0)
     claim = {**TREE, "above": 0}
-    assert judged(claim, folds).equals(judged(claim, table))
+    assert judge_claim(claim, folds).equals(judge_claim(claim, table))
 
 
 def test_statistics_over_an_axis():
@@ -367,7 +367,7 @@ def test_a_spread_of_runs_and_a_run_that_failed():
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
     of_one = {**TREE, "where": {"epsilon": 1.0}, "above": -1}
     assert verdict(of_one, failed)["verdict"] == judge.UNKNOWN
-    nowhere = judged({**of_one, "where": {"dataset": "avazu"}, "each": ["dataset"]}, table)
+    nowhere = judge_claim({**of_one, "where": {"dataset": "avazu"}, "each": ["dataset"]}, table)
     assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", judge.UNKNOWN]]
 
 
@@ -438,7 +438,7 @@ def test_a_margin_around_a_number_is_judged_from_both_sides(errors, expected):
 @pytest.mark.parametrize(
     ("n_pass", "expected"), [(13, judge.UNDECIDED), (15, judge.HOLDS), (3, judge.FAILS)]
 )
-def test_the_share_of_places_that_pass_has_an_error_of_its_own(n_pass, expected):
+def test_the_share_of_places_that_pass_has_its_own_error(n_pass, expected):
     gains = [1.0] * n_pass + [-1.0] * (19 - n_pass)
     table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "method": "lr", "gain": gains})
     # The column `dataset` tells datasets apart, in whatever position of `by`.
@@ -446,7 +446,7 @@ def test_the_share_of_places_that_pass_has_an_error_of_its_own(n_pass, expected)
     assert verdict(claim, table)["verdict"] == expected
 
 
-def test_what_was_not_built_refutes_nothing():
+def test_missing_results_refute_nothing():
     row = of_places(
         -9, above=0, every=True, not_comparable="its combiner is not built", changed="the bar"
     )
@@ -505,7 +505,7 @@ def test_fifty_bins_gain_what_the_claimed_method_gains_more():
     assert verdict(claim, lacks, paper="boosted_dp")["verdict"] == judge.UNKNOWN
 
 
-def test_a_function_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
+def test_a_missing_function_is_named_before_training(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(CLAIMS["claims"][0], "compute", "rank")
     with pytest.raises(StudyError, match=r"_claims\.py has no 'rank'"):

@@ -122,7 +122,7 @@ def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
         assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
 
 
-# Names of bins agree with the codes of values ------ ---------------------------------------------
+# Names of bins agree with the codes of values ----------------------------------------------------
 
 EDGES = [
     ((0.0, 0.9), 9, "equal"),
@@ -150,7 +150,7 @@ def test_a_value_that_is_written_as_an_edge_is_in_the_bin_above(bounds, bins, sp
         assert codes[:, 0].tolist() == list(range(bins))
 
 
-def test_edges_that_rounding_moves_are_told_from_those_of_before():
+def test_rounded_edges_are_distinguished_from_earlier_edges():
     """Data and models that were encoded with unrounded edges keep their codes and checksums."""
     column = Column("c", "numeric", (0.0, 0.9), 9)
     old, new = (Domain((one,), Label("y", "no", "yes")) for one in (column.keep_exact(), column))

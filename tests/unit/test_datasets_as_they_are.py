@@ -20,7 +20,7 @@ TEXT = {"name": "x", "kind": "text", "groups": {"heart": "I*", "sugar": ["E10*",
 HEART, SUGAR, OTHER, NONE = range(4)
 
 
-def coded(write_dataset, values, column, **changes):
+def codes_of_column(write_dataset, values, column, **changes):
     """Return the codes of values in one column."""
     lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
     parser = {"kind": "delimited", "header": True, "separator": ";"}
@@ -31,7 +31,7 @@ def coded(write_dataset, values, column, **changes):
 
 def assert_refused(write_dataset, message, *given, **changes):
     with pytest.raises(DatasetError, match=message):
-        coded(write_dataset, *given, **changes)
+        codes_of_column(write_dataset, *given, **changes)
 
 
 def listed(*categories):
@@ -91,7 +91,7 @@ CODED = [
 
 @pytest.mark.parametrize(("values", "column", "changes", "codes"), CODED)
 def test_values_have_the_codes_that_they_mean(write_dataset, values, column, changes, codes):
-    assert coded(write_dataset, values, column, **changes) == codes
+    assert codes_of_column(write_dataset, values, column, **changes) == codes
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,12 @@ def test_one_marker_means_the_same_in_a_list(write_dataset):
 
 
 def test_a_comma_may_replace_the_decimal_point(write_dataset):
-    assert coded(write_dataset, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
+    assert codes_of_column(write_dataset, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [
+        1,
+        2,
+        10,
+        9,
+    ]
     # A point would be a thousands separator.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
         assert_refused(write_dataset, "'1.000', not a number", values, NUMBER, decimal=",")
@@ -141,7 +146,7 @@ def test_a_comma_may_replace_the_decimal_point(write_dataset):
 
 def test_dates_are_days_between_public_bounds(write_dataset):
     values = ["1999-05-01", "2000-01-01", "2000-01-02T23:59:59", "2000-01-11", "2000-01-10"]
-    assert coded(write_dataset, values, DAY) == [0, 0, 1, 9, 9]
+    assert codes_of_column(write_dataset, values, DAY) == [0, 0, 1, 9, 9]
     mine = datasets.load("mine")
     assert mine.clipped == {"train": {"x": 0.2}}
     names = mine.domain.columns[0].bin_names
@@ -155,7 +160,7 @@ def test_messages_write_dates_as_dates(write_dataset, tmp_path):
     assert_refused(
         write_dataset, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY
     )
-    coded(write_dataset, values, {**DAY, "clipping": "expected"})
+    codes_of_column(write_dataset, values, {**DAY, "clipping": "expected"})
     datasets.save(datasets.load("mine"), tmp_path / "out")
     (note,) = datasets.clipping_notes(datasets.facts(tmp_path / "out") or {})
     assert (
@@ -174,7 +179,7 @@ def test_times_match_utc():
 
 def test_texts_fall_into_public_groups(write_dataset):
     values = ["I21", "e10.9", "E11", "Z00", "", "NA", "E12"]
-    codes = coded(write_dataset, values, TEXT, missing=["NA"])
+    codes = codes_of_column(write_dataset, values, TEXT, missing=["NA"])
     assert codes == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
     domain = datasets.describe("mine").domain
     assert domain.bin_names == (("x = heart", "x = sugar", "x = other", "x = ?"),)
@@ -182,7 +187,7 @@ def test_texts_fall_into_public_groups(write_dataset):
 
 
 @pytest.mark.parametrize("word", ["other", "?"])
-def test_groups_that_are_always_there_are_no_patterns_of_others(write_dataset, word):
+def test_default_groups_are_not_patterns_of_other_groups(write_dataset, word):
     groups = {"misc": [word, "a*"]}
     assert_refused(
         write_dataset,
@@ -190,10 +195,13 @@ def test_groups_that_are_always_there_are_no_patterns_of_others(write_dataset, w
         ["a", "b"],
         {**TEXT, "groups": groups},
     )
-    assert coded(write_dataset, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
+    assert (
+        codes_of_column(write_dataset, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0]
+        == 0
+    )
 
 
-def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch):
+def test_a_column_of_many_texts_is_not_kept_in_memory(monkeypatch):
     from privcurve.datasets.coding import texts
     from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
@@ -256,7 +264,7 @@ def test_parquet_gives_what_the_same_csv_gives(write_dataset):
     assert dataset.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
-def test_no_value_in_parquet_is_no_word_for_it(write_dataset):
+def test_a_missing_value_in_parquet_is_not_a_marker(write_dataset):
     countries = {"name": "x", "kind": "categorical", "categories": ["NA", "SE"]}
     table = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
     with pytest.raises(DatasetError, match=r"record 2 of .*: 'x' is missing, which is not"):
@@ -268,7 +276,7 @@ def test_no_value_in_parquet_is_no_word_for_it(write_dataset):
 
 
 @pytest.mark.parametrize(("yes", "no"), [("True", "False"), (1, 0), ("TRUE", "FALSE")])
-def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(write_dataset, yes, no):
+def test_truth_values_match_the_spelling_of_the_label(write_dataset, yes, no):
     label = {"column": "sick", "positive": yes, "negative": no}
     dataset = parquet(
         write_dataset, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label
@@ -276,13 +284,15 @@ def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(write_da
     assert dataset.y.tolist() == [1, -1]
 
 
-def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(write_dataset):
+def test_numbers_of_few_digits_equal_their_text(write_dataset):
     tenths = {**NUMBER, "bounds": [0, 1]}
     texts = ["0.1", "0.7", "0.3"]
     for kind in (np.float32, np.float16):
         values = pa.array(np.array(texts, dtype=kind))
         dataset = parquet(write_dataset, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
-        assert dataset.X[:, 0].tolist() == coded(write_dataset, texts, tenths) == [1, 7, 3]
+        assert (
+            dataset.X[:, 0].tolist() == codes_of_column(write_dataset, texts, tenths) == [1, 7, 3]
+        )
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(write_dataset, monkeypatch):
@@ -308,7 +318,7 @@ def test_parquet_that_does_not_fit_is_refused(write_dataset, values, message):
         parquet(write_dataset, [NUMBER], {**values, "sick": ["yes", "no"]})
 
 
-def test_what_is_no_parquet_is_refused(write_dataset):
+def test_an_invalid_parquet_file_is_refused(write_dataset):
     write_dataset(parser={"kind": "parquet"})
     assert_load_fails(r"data/mine.csv can't be read")
 
@@ -325,11 +335,11 @@ SHORT = {
 BIRTHS = ["12.05.45", "01.01.30", "31.12.09", "29.02.00", "1.1.69", "1.1.68"]
 
 
-def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
-    assert coded(write_dataset, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
+def test_years_of_two_digits_begin_at_the_pivot(write_dataset):
+    assert codes_of_column(write_dataset, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
     later = SHORT | {"bounds": ["1969-01-01", "2048-12-31"], "pivot": 1969}
     # strptime uses the same pivot, so the checksum stays.
-    assert coded(write_dataset, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
+    assert codes_of_column(write_dataset, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
     assert "pivot" not in datasets.describe("mine").domain.to_json()
     # Of 1900 and 2000 only 2000 has a February 29.
     sooner = SHORT | {"bounds": ["1880-01-01", "1979-12-31"], "pivot": 1880}
@@ -340,7 +350,7 @@ def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
         sooner,
     )
     marked = SHORT | {"pivot": 1930, "missing": ["1945-05-12", "01.01.30"]}
-    assert coded(write_dataset, BIRTHS[:3], marked) == [8, 8, 7]
+    assert codes_of_column(write_dataset, BIRTHS[:3], marked) == [8, 8, 7]
     domain = datasets.describe("mine").domain
     assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
     assert domain.columns[0].pivot == 1930
@@ -362,7 +372,7 @@ def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
         (
             "%d.%m.%y",
             {"pivot": "1930"},
-            r"columns.x.pivot: '1930' is (not of type 'integer'|a text)",
+            r"columns.x.pivot: (must be a number; got the text '1930'|'1930' is not of type 'int)",
         ),
         ("%d.%m.%y", {"pivot": 30}, r"columns.x.pivot: 30 is less than the minimum of 1000"),
     ],

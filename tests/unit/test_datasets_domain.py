@@ -15,8 +15,9 @@ from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.coding.numbers import ISO
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import MISSING
+from privcurve.datasets.reading import file_kind_names, kinds
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +48,7 @@ def test_mnist_is_cut_where_the_paper_cuts():
     assert odd == {str(digit): 1 if digit % 2 else -1 for digit in range(10)}
 
 
-def test_avazu_says_how_it_is_had(tmp_path, monkeypatch):
+def test_avazu_explains_how_to_get_its_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match=r"no file .*avazu\.csv\. Avazu's data may not"):
         datasets.load("avazu")
@@ -79,7 +80,7 @@ def test_a_shipped_description_is_complete():
         assert Domain.from_dict(json.loads(domain.to_json())).to_json() == domain.to_json(), name
 
 
-def test_widths_are_of_all_that_ships():
+def test_widths_cover_all_shipped_datasets():
     """Only shipped datasets are tested, not descriptions that a user has added."""
     result = subprocess.run(
         ["git", "ls-files", "resources/datasets"], cwd=ROOT, capture_output=True, text=True
@@ -121,7 +122,7 @@ def test_other_bins_of_a_dataset():
     assert names["workclass"] == adult.domain.bin_names[1]
 
 
-def test_what_a_description_may_say_is_declared_once():
+def test_keys_of_a_description_are_declared_once():
     """The schema has the keys and defaults of the code, and the docs name every key."""
     properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
         "properties"
@@ -137,10 +138,9 @@ def test_what_a_description_may_say_is_declared_once():
     of_all = {"missing": MISSING, "unknown": Domain.unknown, "decimal": Domain.decimal}
     for specs, in_code in ((columns, of_columns), (properties, of_all)):
         assert {k: spec["default"] for k, spec in specs.items() if "default" in spec} == in_code
-    kinds_of = {name: key.metadata.get("kinds", WITH_FILES) for name, key in keys.items()}
-    assert {kind for kinds in kinds_of.values() for kind in kinds} <= set(parser["kind"]["enum"])
+    assert {key for kind in kinds().values() for key in kind.keys} == {*keys} - {"kind", "fields"}
     text = (ROOT / "docs/datasets.md").read_text()
-    for kind in WITH_FILES:
+    for kind in file_kind_names():
         (row,) = re.findall(rf"^\| `{kind}` \|.*\|(.*)\|$", text, re.MULTILINE)
         for key in set(re.findall(r"`(\w+)[`:]", row)) & set(keys):
-            assert kind in kinds_of[key], (kind, key)
+            assert key in ("fields", *kinds()[kind].keys), (kind, key)

@@ -22,11 +22,11 @@ from privcurve.workflow import job
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-# Encoded data and the files they were made from ------ -----------------------------
+# Encoded data and the files they were made from ------------------------------------
 
 
 @pytest.fixture
-def saved(write_dataset):
+def encoded_folder(write_dataset):
     folder = Path("out/mine")
     datasets.save(datasets.load("mine"), folder)
     assert datasets.is_current(folder)
@@ -46,26 +46,26 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_another_description_is_noticed_by_every_reader(write_dataset, saved, case):
+def test_another_description_is_noticed_by_every_reader(write_dataset, encoded_folder, case):
     write_dataset(**CHANGES[case])
-    assert not datasets.is_current(saved)
-    assert datasets.facts(saved) is None
+    assert not datasets.is_current(encoded_folder)
+    assert datasets.facts(encoded_folder) is None
     for compare in (datasets.read, datasets.check_current):
         with pytest.raises(DatasetError, match=r"earlier description of 'mine'.*snakemake .*again"):
-            compare(saved)
+            compare(encoded_folder)
 
 
-def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
-    write_dataset, saved, monkeypatch
+def test_data_encoded_otherwise_by_earlier_versions_are_encoded_again(
+    write_dataset, encoded_folder, monkeypatch
 ):
     with monkeypatch.context() as earlier:
         for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
         write_dataset(missing=["?", -999])
-        datasets.save(datasets.load("mine"), saved)
-        assert datasets.is_current(saved)
-    assert saved.is_dir()
-    assert not datasets.is_current(saved)
+        datasets.save(datasets.load("mine"), encoded_folder)
+        assert datasets.is_current(encoded_folder)
+    assert encoded_folder.is_dir()
+    assert not datasets.is_current(encoded_folder)
 
 
 @pytest.mark.parametrize(("spacing", "kept"), [("mixed", False), ("equal", True)])
@@ -84,13 +84,13 @@ def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
     assert datasets.is_current(tmp_path / "coded") is kept
 
 
-def test_words_without_meaning_for_the_codes_are_free(write_dataset, saved):
+def test_words_without_meaning_for_the_codes_are_free(write_dataset, encoded_folder):
     path = Path("resources/datasets/mine.yaml")
     path.write_text("# a remark\n" + path.read_text())
-    assert datasets.is_current(saved)
+    assert datasets.is_current(encoded_folder)
     write_dataset(title="another", citation="x", columns=[{**AGE, "source": "another"}, TOWN])
-    assert datasets.is_current(saved)
-    assert datasets.read(saved).name == "mine"
+    assert datasets.is_current(encoded_folder)
+    assert datasets.read(encoded_folder).name == "mine"
 
 
 @pytest.mark.usefixtures("write_dataset")
@@ -103,26 +103,26 @@ def test_a_change_of_the_base_is_noticed(write_dataset):
     assert not datasets.is_current("out/other")
 
 
-def test_data_of_an_earlier_version_are_coded_again(saved):
-    path = saved / "domain.json"
+def test_data_of_an_earlier_version_are_coded_again(encoded_folder):
+    path = encoded_folder / "domain.json"
     facts = json.loads(path.read_text())
     del facts["origin"]
     path.write_text(json.dumps(facts))
-    assert not datasets.is_current(saved)
+    assert not datasets.is_current(encoded_folder)
     for damaged in ("{", "{}", "[]"):
         path.write_text(damaged)
-        assert not datasets.is_current(saved)
+        assert not datasets.is_current(encoded_folder)
 
 
-def test_data_without_their_description_can_be_read(saved):
+def test_data_without_their_description_can_be_read(encoded_folder):
     Path("resources/datasets/mine.yaml").unlink()
-    assert datasets.read(saved).name == "mine"
+    assert datasets.read(encoded_folder).name == "mine"
 
 
-# Files of a user ------ ------------------------------------------------------------
+# Files of a user -------------------------------------------------------------------
 
 
-def test_new_contents_with_an_old_time_are_noticed(saved):
+def test_new_contents_with_an_old_time_are_noticed(encoded_folder):
     path = Path("data/mine.csv")
     was = path.stat()
     # The same size and time stamp, as after a restore, an unpack or a copy.
@@ -130,20 +130,20 @@ def test_new_contents_with_an_old_time_are_noticed(saved):
     os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
     now = path.stat()
     assert (now.st_size, now.st_mtime_ns, now.st_ino) == (was.st_size, was.st_mtime_ns, was.st_ino)
-    assert not datasets.is_current(saved)
+    assert not datasets.is_current(encoded_folder)
     # Only the content of the file counts.
     path.write_text(path.read_text().replace("32", "31"))
-    assert datasets.is_current(saved)
+    assert datasets.is_current(encoded_folder)
 
 
-def test_a_file_that_did_not_change_is_not_read(saved, monkeypatch):
+def test_a_file_that_did_not_change_is_not_read(encoded_folder, monkeypatch):
     read = []
     watched = "privcurve.datasets.dataset.sha256_of"
     monkeypatch.setattr(watched, lambda path: read.append(path) or sha256_of(path))
-    assert datasets.is_current(saved)
+    assert datasets.is_current(encoded_folder)
     assert Path("data/mine.csv") not in read
     Path("data/mine.csv").touch()
-    assert datasets.is_current(saved)
+    assert datasets.is_current(encoded_folder)
     assert Path("data/mine.csv") in read
 
 
@@ -233,11 +233,14 @@ def test_a_name_twice_in_a_header(write_dataset):
     assert len(datasets.load("mine").y) == 4  # no learner of this run needs it
 
 
-def test_a_file_without_any_of_the_columns_is_one_fault(write_dataset):
+def test_a_file_without_any_column_is_one_fault(write_dataset):
     write_dataset([line.replace(",", ";") for line in LINES])
     message = assert_load_fails()
-    assert "data/mine.csv has none of the columns 'age', 'town', 'sick', nor any other" in message
-    assert "in the line that should name its 1. If a title is above the names" in message
+    assert (
+        "data/mine.csv must have the columns 'age', 'town', 'sick'; no required column is among"
+        in message
+    )
+    assert "no required column is among its 1 name. If a title is above the names" in message
     assert "delete it. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 
@@ -246,7 +249,7 @@ def test_names_with_a_prefix_are_shown_where_none_fits(write_dataset):
     """scikit-learn's ColumnTransformer renames town to cat__town."""
     write_dataset(["num__age,cat__town,y", *LINES[1:]])
     message = assert_load_fails()
-    assert "nor any other required one, in the line that should name its 3; did you mean" in message
+    assert "no required column is among its 3 names; did you mean" in message
     assert "did you mean 'cat__town'? Correct the names" in message
     assert "title" not in message
 
@@ -290,7 +293,7 @@ def test_clipped_values_are_counted_and_noted(write_dataset, n_outside, n_notes,
 
 
 @pytest.mark.parametrize("n_outside", [5, 6, 46])
-def test_a_fit_tells_of_clipped_values(write_dataset, n_outside):
+def test_a_fit_reports_clipped_values(write_dataset, n_outside):
     write_dataset(rows(n_outside), n_rows=100)
     said = f"{n_outside}% of the values of 'age'"
     frame = pd.read_csv("data/mine.csv")
@@ -321,7 +324,7 @@ def test_mostly_clipped_values_are_refused_unless_expected(write_dataset):
         assert datasets.load("mine").n_clipped == 51
 
 
-def test_preparing_tells_the_user(write_dataset, capsys):
+def test_preparing_reports_to_the_user(write_dataset, capsys):
     write_dataset(rows(30), n_rows=100)
     job.main(["prepare", "--dataset", "mine"])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

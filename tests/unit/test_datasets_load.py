@@ -212,7 +212,7 @@ MNIST_DIGITS = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
 
 @pytest.mark.slow
 @NEEDS_MIRROR
-def test_labels_of_large_files():
+def test_labels_in_large_files():
     assert np.bincount(datasets.load("mnist").y).tolist() == MNIST_DIGITS
     assert (datasets.load("kddcup99").y == -1).sum() == 97278
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from own_dataset import DESCRIPTION, LINES, assert_load_fails
-from raw_files import workbook
+from raw_files import write_workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
@@ -21,7 +21,7 @@ AGE, TOWN = DESCRIPTION["columns"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(write_dataset, separator):
+def test_quoted_text_is_neither_blank_nor_a_comment(write_dataset, separator):
     town = "Oslo\n\n# or so\n  \nRome"
     lines = [
         "# a comment, of what follows",
@@ -54,7 +54,7 @@ BLANK = ["{0}", "{0}{0}", " {0} ", "\u00a0{0}\u00a0", "", "  ", "{0}\u2003"]
 @pytest.mark.parametrize("separator", [*",;\t|^"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_of_separators_alone_are_skipped_and_counted(tmp_path, separator, encoding, end):
+def test_lines_of_only_separators_are_skipped_and_counted(tmp_path, separator, encoding, end):
     columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
     domain, new = Domain(columns, Label("y", "no", "yes")), tmp_path / "new.csv"
     blank = [line.format(separator) for line in BLANK]
@@ -83,7 +83,7 @@ def test_a_line_of_separators_within_quotes_is_a_part_of_the_text(tmp_path):
 
 
 @pytest.mark.parametrize("sha256", [False, True])
-def test_the_size_of_ones_own_file_is_checked(write_dataset, sha256):
+def test_the_size_of_a_users_file_is_checked(write_dataset, sha256):
     from privcurve.datasets.reading.downloads import sha256_of
 
     file = {"local": "data/mine.csv", "bytes": 7}
@@ -119,7 +119,7 @@ LIBSVM = {
 }
 
 
-def test_indices_match_fields_and_stand_once_in_a_record(write_dataset):
+def test_indices_match_fields_and_occur_once_per_record(write_dataset):
     write_dataset(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **LIBSVM)
     assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
     write_dataset(["1 2:35", "-1 1:4_0", "-1 1:40 0:1 1:50", "1"], **LIBSVM)
@@ -167,7 +167,7 @@ def little_room(monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv.gz", "csv"])
 @pytest.mark.usefixtures("little_room")
-def test_what_unpacks_to_too_much_is_no_table(write_dataset, ending):
+def test_a_file_that_unpacks_to_too_much_is_refused(write_dataset, ending):
     text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
     data = gzip.compress(text)
     assert len(data) * files.MOST_TIMES < len(text)
@@ -185,7 +185,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(write_dataset):
     )
     rows = [LINES[0].split(","), *[[31, "Oslo", "x", "yes"]] * 5000]
     path = Path("data/mine.xlsx")
-    workbook(path, {"Data": rows})
+    write_workbook(path, {"Data": rows})
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from own_dataset import DESCRIPTION, LINES, assert_load_fails
-from raw_files import idx, locked_workbook, workbook
+from raw_files import idx_bytes, locked_workbook_bytes, write_workbook
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, reading
@@ -50,7 +50,7 @@ def test_fields_beyond_the_last(write_dataset):
 
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
-def test_names_of_fields_by_place_are_compared_with_those_of_the_file(write_dataset, kind):
+def test_names_of_fields_are_compared_with_the_names_in_the_file(write_dataset, kind):
     """Fields are named by position because a file may lack a name or have it twice."""
     named, moved = ["", "age", "town", "sick"], ["", "town", "age", "sick"]
     rows = [[1, 31, "Oslo", "yes"], [2, 45, "?", "no"], [3, 130, "?", "no"], [4, 17, "?", "yes"]]
@@ -64,7 +64,7 @@ def test_names_of_fields_by_place_are_compared_with_those_of_the_file(write_data
         order = [named.index(name) for name in names]
         table = [names, *([row[j] for j in order] for row in rows)]
         if kind == "excel":
-            workbook(Path(source), {"Data": table})
+            write_workbook(Path(source), {"Data": table})
         else:
             Path(source).write_text("\n".join(",".join(map(str, row)) for row in table) + "\n")
 
@@ -101,12 +101,12 @@ BOOK = Path("data/mine.xlsx")
 def sheet(write_dataset, rows=SHEET, merged=(), **changes):
     """Write a sheet with a title above its rows, and the description of the dataset."""
     write_dataset(**{**EXCEL, **changes})
-    workbook(BOOK, {"Data": [["a title"], *rows]}, merged)
+    write_workbook(BOOK, {"Data": [["a title"], *rows]}, merged)
 
 
 def test_a_sheet_of_excel(write_dataset):
     write_dataset(**EXCEL)
-    workbook(Path("data/mine.xlsx"), {"About": [["x"]], "Data": [["a title"], *SHEET]})
+    write_workbook(Path("data/mine.xlsx"), {"About": [["x"]], "Data": [["a title"], *SHEET]})
     mine = datasets.load("mine")
     assert mine.X.tolist() == [[3, 0, 0], [4, 1, 0], [9, 2, 1], [1, 0, 1]]
     assert mine.y.tolist() == [1, -1, -1, 1]
@@ -134,7 +134,7 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize(("old", "new", "n"), HIDDEN)
-def test_hidden_rows_are_read_and_said_once(write_dataset, old, new, n):
+def test_hidden_rows_are_read_and_reported_once(write_dataset, old, new, n):
     sheet(write_dataset)
     rewrite(BOOK, SHEET_1, old, new)
     mine = datasets.load("mine")
@@ -143,7 +143,7 @@ def test_hidden_rows_are_read_and_said_once(write_dataset, old, new, n):
     assert mine.remarks == ((said,) if n else ())
 
 
-def test_blank_rows_are_skipped_and_said_once(write_dataset):
+def test_blank_rows_are_skipped_and_reported_once(write_dataset):
     blank = ["", " ", "", ""]
     sheet(write_dataset, [blank, *SHEET[:3], blank, blank, *SHEET[3:], blank])
     mine = datasets.load("mine")
@@ -151,9 +151,9 @@ def test_blank_rows_are_skipped_and_said_once(write_dataset):
     assert mine.remarks == (f"rows of {BOOK} without a value, which are skipped: 3",)
 
 
-def test_a_workbook_with_a_password_is_refused_with_what_to_do(write_dataset):
+def test_a_workbook_with_a_password_is_refused_with_the_remedy(write_dataset):
     write_dataset(**EXCEL)
-    BOOK.write_bytes(locked_workbook())
+    BOOK.write_bytes(locked_workbook_bytes())
     assert_load_fails(
         r"data/mine\.xlsx can't be read: a password protects it: .* save it without one"
     )
@@ -178,7 +178,7 @@ def test_a_title_is_not_taken_for_names_of_columns(tmp_path):
 
 def names_in(path, cells):
     """Return the column names of a sheet."""
-    workbook(path, {"Data": cells})
+    write_workbook(path, {"Data": cells})
     return reading.sniff(path).fields
 
 
@@ -204,7 +204,7 @@ def rewrite(path, part, old, new):
             archive.writestr(name, content)
 
 
-def test_what_stands_in_merged_cells_is_not_taken_for_missing(write_dataset):
+def test_merged_cells_are_not_read_as_missing(write_dataset):
     # The title, a column that is not read, and rows below the records.
     harmless = ["A1:D1", "E2:E6", "A7:D7"]
     sheet(write_dataset, merged=harmless)
@@ -219,7 +219,7 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(write_dataset):
         assert_load_fails(message)
 
 
-def test_a_formula_that_was_never_computed_is_not_taken_for_missing(write_dataset):
+def test_a_formula_without_a_value_is_not_read_as_missing(write_dataset):
     age = {**AGE, "missing": "bin"}
     write_dataset(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
     cells = [["a title"], *map(list, SHEET)]
@@ -227,11 +227,11 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(write_datase
     # Cells that are not read may hold formulas: another sheet, another column, a row of sums.
     sheets = {"About": [["=1+1"]] * 9, "Data": [[*row, "=1+1"] for row in cells]}
     sheets["Data"][1][-1] = "sum"
-    workbook(BOOK, sheets)
+    write_workbook(BOOK, sheets)
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
     for row in (3, 4):
         sheets["Data"][row][0] = "=B1&lt"
-    workbook(BOOK, sheets)
+    write_workbook(BOOK, sheets)
     message = (
         r"row 4 of .*: 'age' is a formula without a stored value.* save it\. \(1 more like it\)"
     )
@@ -253,7 +253,7 @@ def test_numbers_of_excel_are_no_codes_with_leading_zeros(write_dataset):
 
 
 @pytest.mark.parametrize("last", [4, 6])
-def test_a_row_of_formulas_that_were_never_computed_is_not_blank(write_dataset, last):
+def test_a_row_of_formulas_without_values_is_not_blank(write_dataset, last):
     age = {**AGE, "missing": "bin"}
     parser = {"kind": "excel", "header": True, "sheet": "Data"}
     write_dataset(
@@ -261,7 +261,7 @@ def test_a_row_of_formulas_that_were_never_computed_is_not_blank(write_dataset, 
     )
     formulas = ["=About!A1", "=About!B1", "=About!C1", "=About!D1"]
     sheets = {"Data": [*SHEET[:3], formulas, *SHEET[3:]][:last]}
-    workbook(Path("data/mine.xlsx"), sheets)
+    write_workbook(Path("data/mine.xlsx"), sheets)
     assert_load_fails("row 4 of .*: 'age' is a formula without a stored value")
 
 
@@ -284,7 +284,7 @@ def test_a_formula_may_be_written_in_any_way(write_dataset, written):
 
 
 @pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
-def test_truth_values_of_excel_are_what_the_column_lists(write_dataset, listed):
+def test_truth_values_of_excel_match_the_listed_values(write_dataset, listed):
     seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
     rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
     sheet(write_dataset, rows, columns=[seen], unknown="other")
@@ -311,8 +311,8 @@ IDX = {
 
 def test_idx_files(write_dataset):
     write_dataset(**IDX)
-    Path("data/images.gz").write_bytes(idx(IMAGES))
-    Path("data/labels.gz").write_bytes(idx([3, 0, 1, 2]))
+    Path("data/images.gz").write_bytes(idx_bytes(IMAGES))
+    Path("data/labels.gz").write_bytes(idx_bytes([3, 0, 1, 2]))
     mine = datasets.load("mine")
     # The mean of pixels 0, 1, 4 and 5 is 2.5; then the blocks to the right and below.
     assert mine.X.tolist() == [[2 + 16 * k, 4 + 16 * k, 10 + 16 * k, 12 + 16 * k] for k in range(4)]
@@ -329,23 +329,47 @@ def longer(packed):
 @pytest.mark.parametrize(
     ("images", "labels", "message"),
     [
-        (idx(IMAGES), idx([1, 0, 1]), "it has 4 images, but data/labels.gz has 3 labels"),
-        (gzip.compress(gzip.decompress(idx(IMAGES))[:-1]), idx([1, 0, 1, 0]), "ends too early"),
+        (
+            idx_bytes(IMAGES),
+            idx_bytes([1, 0, 1]),
+            "it has 4 images, but data/labels.gz has 3 labels",
+        ),
+        (
+            gzip.compress(gzip.decompress(idx_bytes(IMAGES))[:-1]),
+            idx_bytes([1, 0, 1, 0]),
+            "ends too early",
+        ),
         (
             gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)),
-            idx([1, 0, 1, 0]),
+            idx_bytes([1, 0, 1, 0]),
             "must be an idx file",
         ),
-        (idx(IMAGES), idx([1, 0, 7, 0]), "image 3 of data/images.gz: the label 'label' is '7'"),
-        (idx(IMAGES), gzip.compress(b"1 0 1 0"), r"labels\.gz: it must be an idx file of bytes"),
-        (idx(IMAGES), idx([1, 0, 1, 0])[:-12], r"its labels, data/labels\.gz: "),
         (
-            idx(IMAGES),
-            idx([[1], [0], [1], [0]]),
+            idx_bytes(IMAGES),
+            idx_bytes([1, 0, 7, 0]),
+            "image 3 of data/images.gz: the label 'label' is '7'",
+        ),
+        (
+            idx_bytes(IMAGES),
+            gzip.compress(b"1 0 1 0"),
+            r"labels\.gz: it must be an idx file of bytes",
+        ),
+        (idx_bytes(IMAGES), idx_bytes([1, 0, 1, 0])[:-12], r"its labels, data/labels\.gz: "),
+        (
+            idx_bytes(IMAGES),
+            idx_bytes([[1], [0], [1], [0]]),
             r"its labels must be one byte per image",
         ),
-        (longer(idx(IMAGES)), idx([1, 0, 1, 0]), r"images\.gz must end after its 4 entries"),
-        (idx(IMAGES), longer(idx([1, 0, 1, 0])), r"labels\.gz must end after its 4 entries"),
+        (
+            longer(idx_bytes(IMAGES)),
+            idx_bytes([1, 0, 1, 0]),
+            r"images\.gz must end after its 4 entries",
+        ),
+        (
+            idx_bytes(IMAGES),
+            longer(idx_bytes([1, 0, 1, 0])),
+            r"labels\.gz must end after its 4 entries",
+        ),
     ],
     # Gzip bytes contain the time; workers of pytest need equal ids.
     ids=[
@@ -353,7 +377,7 @@ def longer(packed):
         *("text for labels", "short labels", "images for labels", "long", "long labels"),
     ],
 )
-def test_idx_files_that_are_none(write_dataset, images, labels, message):
+def test_invalid_idx_files(write_dataset, images, labels, message):
     write_dataset(**IDX)
     Path("data/images.gz").write_bytes(images)
     Path("data/labels.gz").write_bytes(labels)

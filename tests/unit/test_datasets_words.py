@@ -25,12 +25,12 @@ DAY = {"name": "age", "kind": "date", "bounds": ["2000-01-01", "2000-01-11"]}
 LABELS = {"train": {"local": "data/mine.csv", "labels": {"local": "data/labels"}}}
 
 
-def of(column, other, **changes):
+def columns_with(column, other, **changes):
     """Return the columns of the description with one changed."""
     return {"columns": [{**column, **changes}, other]}
 
 
-def parsed(**changes):
+def parser_with(**changes):
     return {"parser": {**DESCRIPTION["parser"], **changes}}
 
 
@@ -38,47 +38,80 @@ def parsed(**changes):
     ("changes", "message"),
     [
         # Columns
-        (of(AGE, TOWN, bound=1), "columns.age: unknown key 'bound'; did you mean 'bounds'"),
-        (of(TOWN, AGE, categories=["A", "A"]), "listed twice"),
-        (of(TOWN, AGE, categories={NAN: "x"}), "YAML reads .nan as nan; put it in quotes"),
-        (of(TOWN, AGE, n_bins=3), "follows from its"),
-        (of(AGE, TOWN, name="p{9..1}"), "must expand to 1 to 65536 names; got 0"),
-        (of(AGE, TOWN, spacing="log"), "bounds of 'age' must lie above 0: spacing log"),
-        (of(AGE, TOWN, spacing="logs"), "'logs' is not one of"),
-        (of(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
-        (of(TOWN, AGE, missing="bin"), "missing: does not belong here"),
-        ({**of(AGE, TOWN, public=True), "public": ["town"]}, "one by one and in a list; keep one"),
-        # NaN passes every comparison, so a budget of NaN was once no limit.
-        (of(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
-        (of(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
-        (of(AGE, TOWN, bounds=[0, 10**400]), "bounds of 'age' leave 10 bins no finite width"),
-        (of(AGE, TOWN, bounds=[-1e308, 1e308]), "bounds of 'age' leave 10 bins no finite width"),
-        (of(AGE, TOWN, bounds=[1, 1 + 1e-15]), "bounds of 'age' leave 10 bins no finite width"),
-        ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
-        ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
-        ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
-        # Dates
-        (of(DAY, TOWN, bounds=["2000-02-30", "2001-01-01"]), "low < high"),
         (
-            of(DAY, TOWN, bounds=["1999-01-01", 2000]),
-            "columns.age.bounds.1: YAML reads it as the number",
+            columns_with(AGE, TOWN, bound=1),
+            "columns.age: unknown key 'bound'; did you mean 'bounds'",
         ),
-        (of(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]), "Expected: a day such as 2024-12-31"),
-        (of(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
-        (of(DAY, TOWN, format="%H:%M"), "format of 'age', '%H:%M', must contain year, month and"),
-        (of(DAY, TOWN, format="%Q%Y"), "'%Q%Y', must contain year, month and day"),
-        (of(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
+        (columns_with(TOWN, AGE, categories=["A", "A"]), "listed twice"),
+        (
+            columns_with(TOWN, AGE, categories={NAN: "x"}),
+            "YAML reads .nan as nan; put it in quotes",
+        ),
+        (columns_with(TOWN, AGE, n_bins=3), "follows from its"),
+        (columns_with(AGE, TOWN, name="p{9..1}"), "must expand to 1 to 65536 names; got 0"),
+        (columns_with(AGE, TOWN, spacing="log"), "bounds of 'age' must lie above 0: spacing log"),
+        (columns_with(AGE, TOWN, spacing="logs"), "'logs' is not one of"),
+        (columns_with(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
+        (columns_with(TOWN, AGE, missing="bin"), "missing: does not belong here"),
+        (
+            {**columns_with(AGE, TOWN, public=True), "public": ["town"]},
+            "one by one and in a list; keep one",
+        ),
+        # NaN passes every comparison, so a budget of NaN was once no limit.
+        (
+            columns_with(AGE, TOWN, bounds=[0, NAN]),
+            "columns.age.bounds.1: must be a number; got .nan",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[0, INF]),
+            "columns.age.bounds.1: must be finite; got .inf",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[0, 10**400]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[-1e308, 1e308]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[1, 1 + 1e-15]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
+        ({"missing": ["?", NAN]}, "missing.1: must be a number; got .nan: write a number"),
+        ({"budget": {"epsilon": NAN}}, "budget.epsilon: must be a number; got .nan"),
+        ({"budget": {"epsilon": INF}}, "budget.epsilon: must be finite; got .inf"),
+        # Dates
+        (columns_with(DAY, TOWN, bounds=["2000-02-30", "2001-01-01"]), "low < high"),
+        (
+            columns_with(DAY, TOWN, bounds=["1999-01-01", 2000]),
+            "columns.age.bounds.1: must be a text; YAML reads it as the number",
+        ),
+        (
+            columns_with(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]),
+            "Expected: a day such as 2024-12-31",
+        ),
+        (columns_with(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
+        (
+            columns_with(DAY, TOWN, format="%H:%M"),
+            "format of 'age', '%H:%M', must contain year, month and",
+        ),
+        (columns_with(DAY, TOWN, format="%Q%Y"), "'%Q%Y', must contain year, month and day"),
+        (columns_with(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
         # Files
         ({"n_test": 5}, "belong together"),
         ({"files": {"train": {"name": "x", "urls": [], "bytes": 1}}}, "missing key 'sha256'"),
         ({"files": LABELS}, "is for kind: idx"),
         ({"parser": {"kind": "delimited"}}, "header: true or the list"),
-        (parsed(header=False, fields=["agee", "town", "sick"]), "no 'age'; did you mean 'agee'"),
-        (parsed(zero_based=True), "zero_based is for kind: libsvm"),
-        (parsed(kind="parquet"), "names its fields itself"),
-        (parsed(encoding="rot13"), "encoding 'rot13' is unknown; try utf-8"),
-        (parsed(encoding="undefined"), "encoding 'undefined' is unknown; try utf-8"),
-        (parsed(encoding="a\0b"), "is unknown; try utf-8"),
+        (
+            parser_with(header=False, fields=["agee", "town", "sick"]),
+            "no 'age'; did you mean 'agee'",
+        ),
+        (parser_with(zero_based=True), "zero_based is for kind: libsvm"),
+        (parser_with(kind="parquet"), "names its fields itself"),
+        (parser_with(encoding="rot13"), "encoding 'rot13' is unknown; try utf-8"),
+        (parser_with(encoding="undefined"), "encoding 'undefined' is unknown; try utf-8"),
+        (parser_with(encoding="a\0b"), "is unknown; try utf-8"),
     ],
 )
 def test_descriptions_that_cannot_be(write_dataset, changes, message):
@@ -105,7 +138,7 @@ def test_public_facts_reach_the_domain_and_the_coded_data(write_dataset, tmp_pat
     assert '"public":true' not in plain.to_json()
 
 
-def test_a_variant_says_anew_what_is_public(write_dataset):
+def test_a_variant_states_again_what_is_public(write_dataset):
     write_dataset(columns=[{**AGE, "public": True}, TOWN])
     variant(public=["town"])
     assert datasets.describe("mine").domain.public_columns == (0,)
@@ -123,7 +156,7 @@ BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
 @pytest.fixture
-def many(write_dataset):
+def write_many(write_dataset):
     def write(**changes):
         write_dataset(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
         Path("data/test.csv").write_text("\n".join(TESTS) + "\n")
@@ -132,7 +165,7 @@ def many(write_dataset):
     return write
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_first_records_of_the_more_frequent_label():
     variant(records={"balance": "first"}, n_rows=20)
     dataset, other = datasets.load("mine"), datasets.load("other")
@@ -146,7 +179,7 @@ def test_first_records_of_the_more_frequent_label():
     assert np.array_equal(other.X_test, dataset.X_test)
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_random_records_follow_the_seed():
     samples = []
     for seed in (1, 1, 2):
@@ -157,7 +190,7 @@ def test_random_records_follow_the_seed():
     assert samples[0].checksum != samples[2].checksum
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_parts_are_pooled_then_cut_then_balanced():
     variant(records={"parts": ["train", "test"], "first": 42, "balance": "first"}, n_rows=20)
     other = datasets.load("other")
@@ -170,8 +203,8 @@ def test_parts_are_pooled_then_cut_then_balanced():
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
 
-def test_records_of_a_file_of_its_own(many):
-    many(records={"first": 5}, n_rows=5)
+def test_records_of_a_variant_with_its_own_file(write_many):
+    write_many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
     # The rest of the file is not read, not even to count its records.
     with Path("data/mine.csv").open("a") as file:
@@ -197,20 +230,20 @@ def test_records_of_a_file_of_its_own(many):
             {"based_on": "adult-fine", "n_bins": 5},
             "another; got adult-fine, based on 'adult'. Name",
         ),
-        ({}, "must have at least 3 keys; it has 2"),
+        ({}, "must have at least 3 keys; got 2"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
         ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
         ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),
     ],
 )
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_samples_and_variants_that_cannot_be(changes, message):
     variant(**changes)
     assert_load_fails(message, "other")
 
 
 @pytest.mark.usefixtures("write_dataset")
-def test_parts_that_are_not_there():
+def test_parts_that_do_not_exist():
     variant(records=POOLED, n_rows=4)
     assert_load_fails("parts has test, but files has none", "other")
 
@@ -218,8 +251,8 @@ def test_parts_that_are_not_there():
 # Variants --------------------------------------------------------------------------
 
 
-def test_a_variant_changes_what_it_names(many):
-    many(files={"train": {"local": "data/mine.csv"}})
+def test_a_variant_changes_what_it_names(write_many):
+    write_many(files={"train": {"local": "data/mine.csv"}})
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     del content["n_test"]
     Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(content))
@@ -253,12 +286,21 @@ def test_the_mirrors_folder_may_have_another_name(write_dataset, tmp_path, monke
 # Patterns --------------------------------------------------------------------------
 
 
-def test_patterns_of_names():
-    assert names_of("age") == ["age"]
-    assert names_of("x{8..11}") == ["x8", "x9", "x10", "x11"]
-    assert names_of("x{08..11}z") == ["x08z", "x09z", "x10z", "x11z"]
-    assert names_of("{0..1}a{1..2}") == ["0a1", "0a2", "1a1", "1a2"]
-    assert names_of(r"a\{1..3}{1..2}") == ["a{1..3}1", "a{1..3}2"]
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("age", ["age"]),
+        ("x{8..11}", ["x8", "x9", "x10", "x11"]),
+        ("x{08..11}z", ["x08z", "x09z", "x10z", "x11z"]),
+        ("{0..1}a{1..2}", ["0a1", "0a2", "1a1", "1a2"]),
+        (r"a\{1..3}{1..2}", ["a{1..3}1", "a{1..3}2"]),
+    ],
+)
+def test_patterns_of_names(pattern, names):
+    assert names_of(pattern) == names
+
+
+def test_escaped_names_and_invalid_patterns():
     for name in ("a{1..3}", r"a\{1..3}", r"\\{2..1}{0..1}", "a{x}", "a\\b"):
         assert names_of(escape_name(name)) == [name]
     for pattern in ("x{3..2}", "x{0..70000}"):
@@ -266,7 +308,7 @@ def test_patterns_of_names():
             names_of(pattern)
 
 
-def test_like_columns_are_one_line(write_dataset):
+def test_equal_columns_are_one_line(write_dataset):
     write_dataset(
         [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
         columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
@@ -296,7 +338,7 @@ def test_spacing(write_dataset):
     assert datasets.load("mine").X.ravel().tolist() == [5, 5, 7, 4]
 
 
-def test_missing_numbers_have_a_bin_of_their_own(write_dataset):
+def test_missing_numbers_have_their_own_bin(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
     write_dataset(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
     mine = datasets.load("mine")
@@ -311,7 +353,7 @@ def test_missing_numbers_have_a_bin_of_their_own(write_dataset):
     assert "(1 more like it)" in assert_load_fails("line 3 .* 'age' is missing.*missing: bin")
 
 
-def test_what_a_file_writes_for_a_missing_number(write_dataset):
+def test_markers_of_missing_numbers(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
     columns = [{**AGE, "missing": "bin"}, TOWN]
     write_dataset(lines, columns=columns, missing="nan")

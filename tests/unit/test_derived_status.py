@@ -52,7 +52,7 @@ ASK = '        self.weights_ = curator.numbers("signed sums", sums)\n'
 CALL = '        return [Announced("signed sums")]\n'
 
 
-def test_a_learner_of_sums_alone_is_derived(make):
+def test_a_learner_of_only_sums_is_derived(make):
     statement = make({}).fit(X, Y).privacy_
     assert (statement.status, statement.caveat) == (DERIVED, "")
     assert "differentially private with epsilon = 1" in str(statement)
@@ -73,7 +73,7 @@ def test_a_learner_of_sums_alone_is_derived(make):
         ({"labels[:, None])": "labels[:, None] * 0.01)"}, 0.06),
     ],
 )
-def test_noise_follows_what_is_done_with_rows_and_sums(make, changes, sensitivity):
+def test_noise_follows_the_operations_on_rows_and_sums(make, changes, sensitivity):
     statement = make(changes).fit(X, Y).privacy_
     assert statement.status == DERIVED
     assert statement.ledger[0].sensitivity == pytest.approx(sensitivity, rel=1e-6)
@@ -124,7 +124,7 @@ def test_noise_can_not_be_understated(make, changes, why):
         make(changes).fit(X, Y)
 
 
-def test_bounds_of_codes_and_labels_are_of_what_the_rows_have():
+def test_bounds_of_codes_and_labels_follow_from_the_rows():
     """A learner cannot change the bounds: not by other classes, nor by writing into records."""
     labels = np.array([0, 9])
     records = Records(np.array([[0], [2]], np.uint8), labels, np.ones(2, np.int64), np.array([3]))
@@ -136,7 +136,7 @@ def test_bounds_of_codes_and_labels_are_of_what_the_rows_have():
     assert open_values(signs).tolist() == [0, 1]
 
 
-def test_a_bound_that_is_no_number_is_no_bound():
+def test_nan_is_no_bound():
     curator = Curator(np.random.default_rng(0))
     call, curator.sealed_for = Announced("a", l1=1e-6, l2=1e-6), "own"
     curator.announce(noise_of("own", (call,), epsilon=1.0, status=PROVED))
@@ -195,7 +195,7 @@ OWN_WORD = {
 
 
 @pytest.mark.parametrize("changes", OWN_WORD.values(), ids=OWN_WORD)
-def test_what_does_not_follow_is_its_authors_word(make, changes):
+def test_a_sensitivity_that_cannot_be_derived_is_the_authors_claim(make, changes):
     assert make(changes).fit(X, Y).privacy_.status == CLAIMED
 
 
@@ -247,7 +247,7 @@ def test_rows_are_of_records_in_one_memory():
         Curator(np.random.default_rng(0)).rows(parts)
 
 
-def test_a_statement_does_not_say_derived_of_itself(make):
+def test_a_statement_cannot_declare_itself_derived(make):
     said = make({
         "    def _scores(": (
             "    def _noise_of(self, calls, **more):\n"
@@ -304,7 +304,7 @@ def test_a_theorem_may_be_sharper_than_the_rules(monkeypatch):
         Mine(n_bins=3, classes=(-1, 1)).fit(X, Y)
 
 
-def test_where_a_record_may_be_added_the_noise_is_for_that(make):
+def test_for_add_remove_the_noise_is_smaller(make):
     changes = {
         "    approximate=True,\n": '    approximate=True,\n    neighbours=("add-remove",),\n',
     }
@@ -325,7 +325,7 @@ def test_a_choice_takes_its_range_from_the_sums(make):
     assert statement.ledger[0].sensitivity == pytest.approx(2, rel=1e-5)
 
 
-def test_more_records_than_whole_sums_hold_are_refused():
+def test_more_records_than_integer_sums_hold_are_refused():
     model = NoisyMajorityClassifier(n_bins=3, classes=(-1, 1))
     with pytest.raises(ValueError, match="must be over at most 4,294,967,296 records"):
         model.fit([[0, 0], [1, 1]], [-1, 1], counts=[2**32, 1])

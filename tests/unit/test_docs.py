@@ -215,7 +215,7 @@ def blocks(language):
     ]
 
 
-def test_python_of_the_readme_prints_what_stands_below_it(capsys):
+def test_python_of_the_readme_prints_the_block_below_it(capsys):
     (block,) = blocks("python")
     code, printed = block
     exec(code, {})
@@ -223,7 +223,7 @@ def test_python_of_the_readme_prints_what_stands_below_it(capsys):
 
 
 @pytest.mark.usefixtures("without_network")
-def test_commands_of_the_readme_say_what_stands_below_them(tmp_path, monkeypatch, capsys):
+def test_commands_of_the_readme_print_the_block_below_them(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     write_patients(tmp_path)

@@ -89,7 +89,7 @@ def by_all_measures(frame, datasets=ERRORS):
     return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
 
 
-def test_each_measure_ranks_those_that_have_it():
+def test_each_measure_ranks_the_methods_that_have_it():
     frame = by_all_measures(runs())
     losses = frame[frame["measure"] == "log_loss"]
     assert losses["error"].tolist() == [0.6, 0.4] * 2
@@ -125,7 +125,7 @@ def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
     assert set(part["n_datasets"]) == {2}
 
 
-def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
+def test_a_dataset_with_a_failed_training_counts_for_no_method():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
     failed = (frame["dataset"] == "three") & (frame["method"] == "good") & (frame["repeat"] == 1)
     frame.loc[failed, ["status", "accuracy"]] = ["failed", math.nan]
@@ -151,7 +151,7 @@ def test_a_failed_training_takes_the_mean_and_the_rank():
     assert row(outcomes, "one", "base")["rank"] == 1.5
 
 
-def test_what_failed_in_its_selection_has_a_row_and_its_dataset_counts_for_none():
+def test_a_failed_selection_has_a_row_and_its_dataset_counts_for_no_method():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
     frame = frame[~((frame["dataset"] == "three") & (frame["method"] == "good"))]
     outcomes = domains.error_frame(frame, [*ERRORS, "three"], METHODS, "base")
@@ -184,7 +184,7 @@ def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
     assert shown["Odd"].tolist() == ["–"] * 4
 
 
-def test_mean_ranks_are_of_the_datasets_that_all_have():
+def test_mean_ranks_use_the_datasets_that_all_methods_have():
     frame = table(runs())
     gone = frame[~((frame["method"] == "odd") & (frame["dataset"] == "one"))]
     ranks_of = domains.count_wins(gone).set_index("method")["mean_rank"].to_dict()
@@ -222,8 +222,8 @@ def test_nemenyis_critical_difference():
 
 
 def test_learners_chosen_without_privacy_are_ranked_apart():
-    paid = many(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
-    not_covered = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.NOT_COVERED)
+    paid = many_datasets(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
+    not_covered = many_datasets(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.NOT_COVERED)
     frame = mean_ranks.rank_by_kind(pd.concat([paid, not_covered]))
     assert list(frame["ranked"]) == [mean_ranks.COVERED, mean_ranks.NOT_COVERED]
     assert list(frame["method"]) == ["a", "c"]
@@ -231,7 +231,7 @@ def test_learners_chosen_without_privacy_are_ranked_apart():
     assert len(drawn(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
 
 
-def many(gaps):
+def many_datasets(gaps):
     rows = [
         {
             **{"measure": "accuracy", "epsilon": 1.0, "dataset": f"d{i:02d}", "method": method},
@@ -244,7 +244,7 @@ def many(gaps):
 
 
 def test_pairs_that_always_differ_are_distinguished():
-    frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
+    frame = many_datasets(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
     tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
     told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
@@ -255,14 +255,14 @@ def test_pairs_that_always_differ_are_distinguished():
 
 
 def test_equal_methods_do_not_differ():
-    frame = ranks.compare_pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
+    frame = ranks.compare_pairs(many_datasets(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
     assert frame["p_value"].tolist() == [1.0, 1.0, 1.0]
     assert frame["mean_rank"].tolist() == [2.0, 2.0, 2.0]
     assert ranks.groups_of_equals(frame) == [["a", "b", "c"]]
 
 
-def test_ranks_need_two_of_each():
-    assert ranks.compare_pairs(many(lambda _: {"a": 0.0})).empty
+def test_ranks_need_two_datasets_and_two_methods():
+    assert ranks.compare_pairs(many_datasets(lambda _: {"a": 0.0})).empty
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
@@ -292,7 +292,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 
 
 def test_the_diagram_draws_a_line_an_method_and_its_bars():
-    errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
+    errors = many_datasets(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
     frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
     figure = drawn(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
@@ -367,7 +367,7 @@ NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}
         ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
-def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
+def test_an_impossible_option_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
         output_request(word, options, **changes)
 
@@ -382,7 +382,7 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
-def test_an_method_is_named_with_what_tells_it_from_others():
+def test_a_method_is_named_with_its_differences_from_others():
     """The title has calibration, kind or δ only where two methods of the study differ in it."""
     titles = method_titles(output_request("error_table"))
     assert titles["boost~proved"].endswith(", proved, untuned budget")

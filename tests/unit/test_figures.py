@@ -115,7 +115,7 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
     assert [text.get_text() for text in legend.get_texts()] == NAMES
 
 
-def test_what_is_not_paid_for_is_thin_and_dashed(figure):
+def test_curves_without_paid_settings_are_thin_and_dashed(figure):
     panel = figure.axes[0]
     not_covered, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
     assert not_covered.get_linestyle() == "--"
@@ -200,7 +200,7 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
     assert looks[methods[0]].colour != looks[methods[1]].colour
 
 
-def test_each_measure_has_panels_of_those_that_have_it():
+def test_each_measure_has_panels_of_the_methods_that_have_it():
     """Learners that fit votes have no log loss: no curve, and no empty panel."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
     votes = frame["method"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
@@ -277,7 +277,7 @@ def test_a_few_curves_of_one_panel_are_named_at_their_ends():
         assert not one.overlaps(other)
 
 
-def test_axes_say_what_was_scored_and_label_round_budgets(figure):
+def test_axes_name_the_scored_records_and_label_round_budgets(figure):
     panels = figure.axes
     labels = [panel.get_ylabel() for panel in panels]
     assert labels == ["Accuracy (test set)", "Accuracy (fresh folds)", ""]
@@ -285,7 +285,7 @@ def test_axes_say_what_was_scored_and_label_round_budgets(figure):
     assert ticks == ["0.05", "0.1", "0.2", "0.5", "1", "3", "5"]
 
 
-def test_one_epsilon_and_baselines_alone_can_be_drawn():
+def test_one_epsilon_or_only_baselines_can_be_drawn():
     frame = accuracy(ONE)
     one = draw(frame[frame["epsilon"].isin([1, math.inf])], ONE)
     assert [text.get_text() for text in one.axes[0].get_xticklabels()] == ["1"]
@@ -318,7 +318,7 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
     pd.testing.assert_frame_equal(back, frame, check_dtype=False)
 
 
-def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
+def test_notes_are_above_an_unchanged_figure(tmp_path):
     note = "Other code: " + "a note that is longer than one line of a figure of one panel " * 3
     heights, texts = [], []
     for name, notes in (("plain", ()), ("noted", (note, "Another note."))):
@@ -337,13 +337,13 @@ def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
     assert 20 * len(lines) < heights[1] - heights[0] < 60 * len(lines)
 
 
-def test_the_users_style_is_left_alone():
+def test_the_users_style_does_not_change():
     before = dict(mpl.rcParams)
     draw(accuracy(ONE), ONE)
     assert dict(mpl.rcParams) == before
 
 
-# At most six curves per panel ------ ----------------------------------------------------
+# At most six curves per panel -----------------------------------------------------------
 
 
 def of_many(n_proved, n_published):
@@ -398,7 +398,7 @@ def files(**options):
     return [path.name for path in request.files.figures]
 
 
-def test_what_does_not_fit_has_a_figure_of_its_own():
+def test_curves_that_do_not_fit_have_their_own_figure():
     assert files() == ["many", "many_supplement"]
     assert files(learners=["privgam", "one_rule"]) == ["many", "many_supplement"]
     with pytest.raises(study.StudyError, match="privgm"):

@@ -26,7 +26,7 @@ def test_a_file_and_its_folder_are_made(tmp_path):
         (errno.EIO, os.strerror(errno.EIO)),
     ],
 )
-def test_what_cannot_be_written_is_named_and_the_old_file_stays(tmp_path, code, says):
+def test_a_failed_write_names_the_file_and_keeps_the_old_one(tmp_path, code, says):
     def fail(path):
         path.write_text("half")
         raise OSError(code, os.strerror(code))
@@ -98,7 +98,7 @@ def test_an_open_file_is_written_to_as_it_is(tmp_path):
     os.close(ends[0])
 
 
-def test_who_may_read_a_file_stays(tmp_path):
+def test_the_permissions_of_a_file_stay(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(0o600)

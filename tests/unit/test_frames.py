@@ -94,7 +94,7 @@ def test_a_frame_is_coded_as_the_file_is():
         (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame has the type"),
     ],
 )
-def test_what_has_no_code_is_named(frame, message):
+def test_a_value_without_a_code_is_named(frame, message):
     with pytest.raises(DatasetError, match=message):
         encode_frame(DOMAIN, frame)
 
@@ -109,7 +109,7 @@ def of_one_column(categories, missing=("",), unknown="other", **options):
     return Domain((column,), DOMAIN.label, missing=missing, unknown=unknown)
 
 
-def test_no_value_in_a_frame_is_no_word_for_it():
+def test_a_missing_value_in_a_frame_is_not_a_marker():
     domain = of_one_column((("NA", "Namibia"), ("SE", "Sweden")), missing=("NA",), unknown="fail")
     assert encode_frame(domain, {"x": ["NA", "SE"]}).ravel().tolist() == [0, 1]
     for none in (None, float("nan"), pd.NA):
@@ -117,7 +117,7 @@ def test_no_value_in_a_frame_is_no_word_for_it():
             encode_frame(domain, pd.DataFrame({"x": ["NA", none]}))
 
 
-def test_what_is_masked_is_missing():
+def test_masked_cells_are_missing():
     values = np.ma.array([17.5, 50.0, 99.0], mask=[False, True, False])
     domain = replace(DOMAIN, columns=DOMAIN.columns[:1])
     for frame in ({"age": values}, values.reshape(-1, 1), {"age": values.astype(object)}):
@@ -185,7 +185,7 @@ def test_a_day_among_categories_is_written_without_a_time():
     assert encode_frame(domain, frame)[:, 0].tolist() == [0, 1]
 
 
-def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too():
+def test_infinity_may_mark_a_missing_value_in_a_frame():
     domain = replace(DOMAIN, columns=DOMAIN.columns[:1], missing=("", "inf"))
     for ages in (["inf", "5", ""], [np.inf, 5, np.nan], ["Infinity", "5", None]):
         assert encode_frame(domain, pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
@@ -193,7 +193,7 @@ def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too(
         encode_frame(domain, pd.DataFrame({"age": [-np.inf, np.inf]}))
 
 
-def test_no_records_are_no_codes():
+def test_no_records_give_no_codes():
     none = {name: [] for name in DOMAIN.names}
     assert encode_frame(DOMAIN, none).shape == (0, len(DOMAIN.columns))
     assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))

@@ -44,16 +44,16 @@ def learner(label=("no", "yes"), columns=COLUMNS, **more):
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def fitted_model():
     return learner().fit(FRAME, Y)
 
 
 @pytest.fixture(scope="module")
-def loaded(fitted, tmp_path_factory):
-    return stored(fitted, tmp_path_factory.mktemp("models"))
+def loaded_model(fitted_model, tmp_path_factory):
+    return save_and_load(fitted_model, tmp_path_factory.mktemp("models"))
 
 
-def stored(model, folder):
+def save_and_load(model, folder):
     privcurve.save(folder / "model.json", model)
     return privcurve.load(folder / "model.json")
 
@@ -61,7 +61,7 @@ def stored(model, folder):
 # Columns --------------------------------------------------------------------------------
 
 
-def unnamed():
+def rows_without_names():
     array = FRAME.to_numpy()
     yield array
     yield array.tolist()
@@ -74,22 +74,28 @@ def unnamed():
     yield None
 
 
-@pytest.mark.parametrize("rows", list(unnamed()), ids=lambda rows: type(rows).__name__)
-def test_rows_without_names_are_not_taken_in_the_order_of_the_schema(rows, fitted, loaded):
+@pytest.mark.parametrize("rows", list(rows_without_names()), ids=lambda rows: type(rows).__name__)
+def test_rows_without_names_are_not_taken_in_the_order_of_the_schema(
+    rows, fitted_model, loaded_model
+):
     doors = [
         lambda: learner().fit(rows, Y),
-        lambda: fitted.predict(rows),
-        lambda: fitted.predict_proba(rows),
-        lambda: fitted.decision_function(rows),
-        lambda: fitted.score(rows, Y),
-        lambda: fitted.schema.encode(rows),
-        lambda: loaded.predict_frame(rows),
-        lambda: DomainEncoder(fitted.schema.domain).transform(rows),
+        lambda: fitted_model.predict(rows),
+        lambda: fitted_model.predict_proba(rows),
+        lambda: fitted_model.decision_function(rows),
+        lambda: fitted_model.score(rows, Y),
+        lambda: fitted_model.schema.encode(rows),
+        lambda: loaded_model.predict_frame(rows),
+        lambda: DomainEncoder(fitted_model.schema.domain).transform(rows),
     ]
     for door in doors:
         with pytest.raises(DatasetError, match=REFUSED):
             door()
-    for answer in (loaded.predict, loaded.predict_proba, loaded.decision_function):
+    for answer in (
+        loaded_model.predict,
+        loaded_model.predict_proba,
+        loaded_model.decision_function,
+    ):
         with pytest.raises((DatasetError, ModelError), match=r"column names|must name"):
             answer(rows)
 
@@ -121,23 +127,23 @@ def named_forms():
 
 
 @pytest.mark.parametrize("rows", list(named_forms()), ids=lambda rows: type(rows).__name__)
-def test_rows_with_names_are_taken_by_name(rows, fitted, loaded):
+def test_rows_with_names_are_taken_by_name(rows, fitted_model, loaded_model):
     model = learner().fit(rows, Y)
-    assert model.score(rows, Y) == fitted.score(FRAME, Y) > 0.95
+    assert model.score(rows, Y) == fitted_model.score(FRAME, Y) > 0.95
     assert list(model.feature_names_in_) == ["a", "b"]
-    assert (loaded.predict(rows) == fitted.predict(FRAME)).all()
-    assert (loaded.predict_frame(rows) == fitted.predict(FRAME)).all()
+    assert (loaded_model.predict(rows) == fitted_model.predict(FRAME)).all()
+    assert (loaded_model.predict_frame(rows) == fitted_model.predict(FRAME)).all()
 
 
-def test_names_that_do_not_tell_columns_apart_are_refused(fitted):
+def test_duplicate_column_names_are_refused(fitted_model):
     twice = pd.concat([FRAME, FRAME.a], axis=1)
     with pytest.raises(DatasetError, match="must have one column 'a'; it has 2"):
-        fitted.predict(twice)
-    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
-        fitted.predict(FRAME.set_axis(["x", "y"], axis=1))
+        fitted_model.predict(twice)
+    with pytest.raises(DatasetError, match="must have the columns 'a', 'b'; no required column"):
+        fitted_model.predict(FRAME.set_axis(["x", "y"], axis=1))
 
 
-def test_the_order_is_the_schemas_where_its_owner_says_so(tmp_path):
+def test_with_in_order_the_schema_gives_the_order(tmp_path):
     array = FRAME[["a", "b"]].to_numpy()
     model = learner(unnamed="in_order")
     for rows in (array, array.tolist(), pd.DataFrame(array), csr_array(array).toarray()):
@@ -148,7 +154,7 @@ def test_the_order_is_the_schemas_where_its_owner_says_so(tmp_path):
     assert clone(model).schema.unnamed == "in_order" != Schema(COLUMNS, ["no", "yes"]).unnamed
     # A frame is read by its names; a reader of the file need not know the order.
     assert clone(model).fit(FRAME, Y).score(FRAME, Y) > 0.95
-    read = stored(fit, tmp_path)
+    read = save_and_load(fit, tmp_path)
     assert (read.predict(FRAME) == fit.predict(array)).all()
     with pytest.raises(DatasetError, match="must name their columns"):
         read.predict_frame(array)
@@ -205,12 +211,12 @@ def test_a_missing_value_is_no_category_and_no_class(absent):
 
 
 @pytest.mark.parametrize(("kind", "way"), [(LazyFrame, "collect"), (DuckDBPyRelation, "df")])
-def test_a_query_has_no_rows(kind, way, fitted, loaded):
+def test_a_query_has_no_rows(kind, way, fitted_model, loaded_model):
     query, says = kind(), rf"{kind.__name__}, which is a query: give its table, \.{way}\(\)"
     for door in (
-        lambda: fitted.predict(query),
-        lambda: loaded.predict_frame(query),
-        lambda: loaded.predict(query),
+        lambda: fitted_model.predict(query),
+        lambda: loaded_model.predict_frame(query),
+        lambda: loaded_model.predict(query),
         lambda: PrivGAMClassifier(n_bins=3).fit(query, Y),
         lambda: learner().fit(FRAME, query),
         lambda: Schema.draft(query, "a"),
@@ -293,7 +299,7 @@ def share(answers, y):
     return np.mean(np.asarray(answers == y, dtype=bool))
 
 
-def one(label, **more):
+def learner_for_labels(label, **more):
     schema = Schema({"a": (0, 10)}, label=list(label), n_bins=10, spacing="equal", **more)
     return NoisyBayesClassifier(epsilon=50, schema=schema, random_state=np.random.default_rng(1))
 
@@ -301,8 +307,8 @@ def one(label, **more):
 @pytest.mark.parametrize("name", [*LABELS, *OTHERS])
 def test_labels_come_back_in_their_type_from_a_file_too(name, tmp_path):
     label, y, kind = (LABELS | OTHERS)[name]
-    model = one(label).fit(FRAME, y)
-    read = stored(model, tmp_path)
+    model = learner_for_labels(label).fit(FRAME, y)
+    read = save_and_load(model, tmp_path)
     answers = [model.predict(FRAME), read.predict(FRAME)]
     if name != "positions":
         answers.append(read.predict_frame(FRAME))
@@ -329,7 +335,7 @@ QUICK = ("texts", "signs", "texts of numbers")
 )
 def test_tools_of_scikit_learn_take_any_labels(name):
     label, y, _ = LABELS[name]
-    model, frame = one(label), FRAME[["a"]]
+    model, frame = learner_for_labels(label), FRAME[["a"]]
     chances = cross_val_predict(model, frame, y, method="predict_proba", cv=2)
     assert share(chances[:, 1] > 0.5, SIGN == 1) > 0.95
     tools = [
@@ -383,7 +389,7 @@ def test_other_numbers_are_no_positions(label, y):
     with pytest.raises(
         DatasetError, match=r"row \d of y: the label 'label' is '[01.5]+', which is"
     ):
-        one(label).fit(FRAME, np.resize(y, N))
+        learner_for_labels(label).fit(FRAME, np.resize(y, N))
 
 
 def test_positions_of_classes_that_are_numbers_are_an_assumption():
@@ -393,13 +399,13 @@ def test_positions_of_classes_that_are_numbers_are_an_assumption():
         (["no", "yes"], SIGN, False),
         ([0, 1], SIGN, False),
     ):
-        statement = one(label).fit(FRAME, y).privacy_
+        statement = learner_for_labels(label).fit(FRAME, y).privacy_
         assert (ASSUMED_POSITIONS in statement.assumptions) == assumed
 
 
 def test_positions_of_classes_that_are_not_sorted_are_warned_of():
     with pytest.warns(UserWarning, match=r"positions of the classes \['yes', 'no'\], .*not sorted"):
-        model = one(["yes", "no"]).fit(FRAME, 1 - SIGN)
+        model = learner_for_labels(["yes", "no"]).fit(FRAME, 1 - SIGN)
     assert model.score(FRAME, Y) == model.score(FRAME, 1 - SIGN) > 0.95
 
 
@@ -425,7 +431,7 @@ def test_no_type_follows_from_one_label(label, counted, tmp_path):
     assert files[0] == files[1] == files[2]
 
 
-def test_labels_of_several_types_are_refused_and_those_of_none():
+def test_labels_of_several_types_or_of_none_are_refused():
     for wrong, says in (
         (pick(0, "1"), "of one type; got number, text"),
         (pick(0, True), "of one type; got number, truth value"),
@@ -433,20 +439,20 @@ def test_labels_of_several_types_are_refused_and_those_of_none():
         (pick(b"no", b"yes"), "got bytes"),
         (np.where(SIGN, b"yes", b"no"), r"got \|S3"),
     ):
-        for model in (one([0, 1]), NoisyBayesClassifier(n_bins=10, bounds=(0, 10))):
+        for model in (learner_for_labels([0, 1]), NoisyBayesClassifier(n_bins=10, bounds=(0, 10))):
             with pytest.raises((ValueError, TypeError), match=says):
                 model.fit(FRAME, wrong)
 
 
 def test_a_list_has_the_type_of_the_schema():
     for label, y in (([0, 1], np.where(SIGN, "1", "0")), (["0", "1"], SIGN)):
-        assert one(label).fit(FRAME, y.tolist()).classes_.tolist() == label
+        assert learner_for_labels(label).fit(FRAME, y.tolist()).classes_.tolist() == label
 
 
 def test_a_file_without_the_type_of_labels_is_read_as_before(tmp_path):
     """Files of earlier versions lack the type; their predictions are names of classes."""
     for label, y in ((DAYS, pick(*DATES)), (["no", "yes"], SIGN), ([0, 1], SIGN)):
-        model = one(label).fit(FRAME, y)
+        model = learner_for_labels(label).fit(FRAME, y)
         path = tmp_path / "model.json"
         privcurve.save(path, model)
         content = json.loads(path.read_text())
@@ -472,16 +478,18 @@ def test_a_description_says_of_which_type_labels_are(tmp_path):
         assert set(read.predict(FRAME).tolist()) == {-1, 1}
 
 
-# Warnings and progress ------ -----------------------------------------------------------
+# Warnings and progress ------------------------------------------------------------------
 
 
-def test_a_loaded_model_is_explained(fitted, loaded):
-    assert str(privcurve.explain(loaded)) == str(privcurve.explain(fitted))
-    assert str(privcurve.explain(loaded, fitted.schema.domain)) == str(loaded.explain())
+def test_a_loaded_model_is_explained(fitted_model, loaded_model):
+    assert str(privcurve.explain(loaded_model)) == str(privcurve.explain(fitted_model))
+    assert str(privcurve.explain(loaded_model, fitted_model.schema.domain)) == str(
+        loaded_model.explain()
+    )
 
 
 @pytest.mark.parametrize("schema", [{"a": (0, 1)}, "schema.yaml", Schema])
-def test_what_is_no_schema_is_reported(schema):
+def test_an_invalid_schema_is_reported(schema):
     with pytest.raises(
         ValueError, match=r"schema must be a privcurve\.Schema; got .*schema=Schema"
     ):
@@ -496,7 +504,7 @@ def test_an_epsilon_that_overflows_is_reported(delta, epsilon):
     PrivGAMClassifier(epsilon=1e100, delta=delta, n_bins=4).fit([[0], [3]], [0, 1])
 
 
-def told_of(n=5000, rows=None, **parameters):
+def warnings_of_fit(n=5000, rows=None, **parameters):
     rows = pd.DataFrame({"a": np.linspace(0, 10, n)}) if rows is None else rows
     schema = Schema({"a": (0, 10)}, ["no", "yes"], unit=parameters.pop("unit", None))
     with warnings.catch_warnings(record=True) as caught:
@@ -505,30 +513,42 @@ def told_of(n=5000, rows=None, **parameters):
     return [str(warning.message) for warning in caught]
 
 
-def test_python_warns_of_what_a_release_refuses():
-    (told,) = told_of(random_state=0)
+def test_python_warns_where_a_release_refuses():
+    (told,) = warnings_of_fit(random_state=0)
     assert told.startswith("random_state is a number: anyone who knows or guesses it")
     assert "0" not in told
-    (told,) = told_of(delta=0.1)
+    (told,) = warnings_of_fit(delta=0.1)
     assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in told
-    assert told_of(delta=1.9e-5) == told_of(epsilon=np.inf, random_state=0, delta=0.1) == []
-    assert told_of(random_state=np.random.default_rng(0)) == []
+    assert (
+        warnings_of_fit(delta=1.9e-5)
+        == warnings_of_fit(epsilon=np.inf, random_state=0, delta=0.1)
+        == []
+    )
+    assert warnings_of_fit(random_state=np.random.default_rng(0)) == []
     # As for a release: δ counts persons, and uses the estimate where n is not public.
     persons = pd.DataFrame({"a": np.linspace(0, 10, 100), "who": np.arange(100) // 2})
     unit = {"column": "who", "at_most": 2}
-    (told,) = told_of(100, persons, delta=1e-3, unit=unit)
+    (told,) = warnings_of_fit(100, persons, delta=1e-3, unit=unit)
     assert "all records of each person" in told
-    assert told_of(100, persons, delta=9e-4, unit=unit) == []
+    assert warnings_of_fit(100, persons, delta=9e-4, unit=unit) == []
 
 
 def test_messages_to_python_do_not_speak_of_yaml():
     for columns, more, says in (
-        ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "'0' is a text; it must be a number"),
-        ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value; it must be a nu"),
-        ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
-        ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
-        ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),
-        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: '3' is a text; it must be a number"),
+        ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "must be a number; got the text '0'"),
+        (
+            {"a": {"bounds": (0, 1), "n_bins": True}},
+            {},
+            "must be a number; got the truth value True",
+        ),
+        ({1: (0, 1)}, {}, "must be a text; got the number 1: write '1'"),
+        ({True: (0, 1)}, {}, "must be a text; got the truth value True: write 'True'"),
+        (
+            {"a": (0, 1)},
+            {"unit": {"column": 3, "at_most": 2}},
+            "unit.column: must be a text; got the number 3",
+        ),
+        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: must be a number; got the text '3'"),
     ):
         with pytest.raises(DatasetError) as caught:
             Schema(columns, ["no", "yes"], **more)
@@ -546,12 +566,12 @@ def test_categories_are_values_of_any_type_of_a_column():
     assert schema.encode({"a": values}).ravel().tolist() == list(range(7))
 
 
-def test_a_sparse_mapping_names_no_columns(fitted):
-    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
-        fitted.predict(dok_array(FRAME.to_numpy()))
+def test_a_sparse_mapping_names_no_columns(fitted_model):
+    with pytest.raises(DatasetError, match="must have the columns 'a', 'b'; no required column"):
+        fitted_model.predict(dok_array(FRAME.to_numpy()))
 
 
 def test_a_zone_is_no_part_of_a_time(tmp_path):
     label, y, _ = OTHERS["times with a zone"]
-    answers = stored(one(label).fit(FRAME, y), tmp_path).predict(FRAME)
+    answers = save_and_load(learner_for_labels(label).fit(FRAME, y), tmp_path).predict(FRAME)
     assert set(answers) <= {datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 6, 1, tzinfo=UTC)}

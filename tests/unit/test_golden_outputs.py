@@ -113,24 +113,24 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(folder):
+def digests(folder):
     return make_all(folder)
 
 
-def test_tables_say_what_stands_after_plus_minus(made, folder):
+def test_tables_explain_the_number_after_plus_minus(digests, folder):
     for path in folder.rglob("tables/**/*.md"):
         rows, _, notes = path.read_text().partition("\n\n- ")
         assert "±" not in rows or "±" in notes, path
 
 
 @pytest.mark.parametrize("word", sorted(OUTPUTS))
-def test_bytes_change_only_with_the_version(word, made):
+def test_bytes_change_only_with_the_version(word, digests):
     golden = json.loads(GOLDEN.read_text())
     assert word in golden, f"run python {Path(__file__).name} to add {word}"
     assert golden[word]["version"] == version(word), (
         f"the version of {word}, or of what it trains, was changed: rewrite the golden file"
     )
-    assert made[word] == golden[word]["digest"], f"{word} writes other bytes: raise its version"
+    assert digests[word] == golden[word]["digest"], f"{word} writes other bytes: raise its version"
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def marginal(density, columns):
     return density.sum(axis=tuple(c for c in range(density.ndim) if c not in columns))
 
 
-def test_marginals_match_the_whole_distribution():
+def test_marginals_match_the_full_distribution():
     model = random_model()
     density = joint(model)
     for clique, cells in zip(model.tree.cliques, model.tree.beliefs, strict=True):
@@ -66,7 +66,7 @@ def test_tables_with_the_label_are_carried_from_clique_to_clique():
         np.testing.assert_allclose(table, marginal(density, name), atol=1e-12)
 
 
-def test_size_of_a_tree_is_that_of_its_cliques():
+def test_size_of_a_tree_is_the_sum_over_its_cliques():
     circle = np.zeros((5, 5), dtype=bool)
     for a, b in [(0, 1), (1, 2), (2, 3), (3, 0)]:
         circle[a, b] = circle[b, a] = True
@@ -158,7 +158,7 @@ def test_a_new_table_leaves_the_model_as_it_was_until_a_step():
     np.testing.assert_allclose(model.table((3, 5)), marginal(before, (3, 5)), atol=1e-12)
 
 
-def test_drawn_records_have_the_counts_of_cliques_but_for_rounding():
+def test_drawn_records_have_the_rounded_counts_of_cliques():
     model = random_model()
     places = model.draw(20_000, np.random.default_rng(2))
     for clique in model.tree.cliques:

@@ -45,7 +45,7 @@ def test_every_record_is_dealt_once(placement, n_holders):
         assert np.array_equal(a.counts, b.counts)
 
 
-def test_who_gets_what():
+def test_assignment_of_records_to_holders():
     codes, classes, _ = rows()
     sizes = {
         placement: [int(part.counts.sum()) for part in dealt(placement)]
@@ -90,7 +90,7 @@ def messages_of(release, n_holders, exact=0.0, size=20_000):
         (Sums(40, True, 2), 40 / 38),
     ],
 )
-def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
+def test_noise_of_a_sum_is_the_noise_of_its_holders(sums, excess):
     """The standard deviation of 20,000 draws is within 4 % with probability above 0.9999."""
     release = sums.release("gaussian", 5.0, 100.0, 1.0)
     messages = messages_of(release, sums.n_holders, 2.0)

@@ -26,10 +26,10 @@ from privcurve.releases.released import CARD, MODEL
 SHARE = 0.4
 
 
-# Members of the hold-out ------ ------------------------------------------------------------------
+# Members of the hold-out -------------------------------------------------------------------------
 
 
-def test_a_place_is_held_out_whatever_others_there_are():
+def test_membership_of_a_place_does_not_depend_on_other_places():
     held = holdout.public_split(np.arange(5000), 0.2)
     assert abs(held.mean() - 0.2) < 4 * math.sqrt(0.16 / 5000)
     some = np.array([4999, 3, 3, 77])
@@ -38,7 +38,7 @@ def test_a_place_is_held_out_whatever_others_there_are():
     assert (holdout.public_split(np.arange(5000), 0.5) >= held).all()
 
 
-def test_records_are_held_out_by_their_place_alone(write_private_dataset):
+def test_records_are_held_out_only_by_their_place(write_private_dataset):
     dataset = datasets.load("mine")
     description = datasets.describe("mine")
     own = holdout.read_places(dataset, description)
@@ -72,7 +72,9 @@ def held_persons(write_private_dataset, lines, at_most=2):
     return held
 
 
-def test_persons_are_held_out_whole_whatever_their_names_and_values_are(write_private_dataset):
+def test_all_records_of_a_person_are_held_out_whatever_their_names_and_values(
+    write_private_dataset,
+):
     lines = lines_of(PERSONS)
     held = held_persons(write_private_dataset, lines)
     assert 0 < len(held) < len({line.split(",")[2] for line in lines[1:]})
@@ -91,7 +93,7 @@ def test_persons_are_held_out_whole_whatever_their_names_and_values_are(write_pr
     assert held_persons(write_private_dataset, more) == held
 
 
-def test_for_add_remove_each_has_a_secret_coin(write_private_dataset):
+def test_for_add_remove_each_person_has_a_secret_coin(write_private_dataset):
     private = release_request(holdout=SHARE, neighbours=ADD_REMOVE)
     own = np.repeat(np.arange(2000), 2)
     parts = holdout.split(own, private, np.random.default_rng(3))
@@ -103,7 +105,7 @@ def test_for_add_remove_each_has_a_secret_coin(write_private_dataset):
     assert len(holdout.split(np.arange(0), private, np.random.default_rng(3)).held) == 0
 
 
-# Cost ------ -------------------------------------------------------------------------------------
+# Cost --------------------------------------------------------------------------------------------
 
 
 def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
@@ -203,7 +205,7 @@ def test_a_declined_model_is_not_written_and_stays_spent(write_private_dataset):
     assert not list(Path("releases").rglob(MODEL))
 
 
-def test_the_command_warns_and_says_what_the_hold_out_says(write_private_dataset, capsys):
+def test_the_command_warns_and_reports_the_hold_out(write_private_dataset, capsys):
     assert main(["release", "mine", "--epsilon", "1", "--holdout", "0.4"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be told from the hold-out" in err
@@ -222,7 +224,7 @@ def test_a_hold_out_is_suggested_where_there_are_records_enough(
     assert "--holdout 0.2 measures it" in capsys.readouterr().err
 
 
-# Counts ------ -----------------------------------------------------------------------------------
+# Counts ------------------------------------------------------------------------------------------
 
 
 class Line:
@@ -281,7 +283,7 @@ def test_margins_cover_the_measures_of_the_population():
     assert np.mean([abs(said - seen.value) <= seen.margin for said, seen in groups]) > 0.93
 
 
-def test_better_worse_and_cannot_be_told():
+def test_better_worse_and_undecided():
     assert ask(TRUE, 4000, 1).better == YES
     # This model predicts positive for all.
     assert ask(Line(0.5, 2.0), 4000, 1).better == NO
@@ -324,7 +326,7 @@ class Three:
 
 
 @pytest.mark.parametrize("has_chances", [True, False])
-def test_of_more_classes_a_record_counts_once(has_chances):
+def test_with_more_classes_a_record_counts_once(has_chances):
     model = Three(1.0)
     if not has_chances:
         model = SimpleNamespace(classes_=model.classes_, score_codes=model.score_codes)

@@ -56,7 +56,7 @@ def test_counts_that_noise_moved_are_made_possible():
     assert nearest_counts(np.array([-np.inf, 3.0]), 5.0).tolist() == [0, 5]
 
 
-def test_without_people_all_codes_weigh_alike():
+def test_without_people_all_codes_have_equal_weight():
     X, y = np.zeros((40, 1), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=3, classes=(0, 1)).fit(X, y)
     fitted.model_ = AdditiveModel(0.0, 0.0, (np.array([0.0, 1.0, 5.0]),), (np.zeros(3),))
@@ -74,7 +74,7 @@ def test_without_people_all_codes_weigh_alike():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_file_of_before_has_no_people_and_still_loads(tmp_path, n_classes):
+def test_a_file_of_an_earlier_version_has_no_people_and_still_loads(tmp_path, n_classes):
     schema = Schema({"age": (0, 100)}, label=["a", "b", "c"][:n_classes])
     frame = {"age": np.arange(40.0)}
     path = tmp_path / "model.json"

@@ -80,7 +80,7 @@ def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load):
     assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
 
 
-def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
+def test_cached_code_of_older_versions_is_compiled_again(load):
     """Unpickling it could fail: it may name a class that no longer exists."""
     values = np.arange(4.0)
     total = load()
@@ -92,7 +92,7 @@ def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
     assert (total(values), sum(total.stats.cache_misses.values())) == (12.0, 1)
 
 
-def test_where_nothing_can_be_written_it_compiles_and_says_so(load, monkeypatch):
+def test_without_a_writable_cache_it_compiles_and_warns(load, monkeypatch):
     """In a container neither the package nor the home can be written."""
     monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
     with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder") as told:

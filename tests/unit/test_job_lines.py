@@ -24,7 +24,7 @@ from privcurve.workflow import reading, running
 
 
 @pytest.mark.slow
-def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch):
+def test_a_users_file_does_not_shadow_pythons_modules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("statistics", "random", "json", "logging"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
@@ -35,7 +35,7 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def pretended(monkeypatch):
+def recorded_steps(monkeypatch):
     """Record (name of job, arguments) of each step instead of running it."""
     steps = []
 
@@ -52,23 +52,23 @@ def pretended(monkeypatch):
 
 
 def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(
-    tmp_path, monkeypatch, pretended
+    tmp_path, monkeypatch, recorded_steps
 ):
     monkeypatch.chdir(tmp_path)
     domain = Path("results/data/toy-line/domain.json")
 
     def prepare(dataset):
-        pretended.append(("prepare",))
+        recorded_steps.append(("prepare",))
         domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
 
     monkeypatch.setattr(program, "prepare", prepare)
-    monkeypatch.setattr(running, "is_current", lambda folder: bool(pretended))
+    monkeypatch.setattr(running, "is_current", lambda folder: bool(recorded_steps))
     running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
-    assert pretended[:3] == [("prepare",), ("ready",), ("work", False)]
+    assert recorded_steps[:3] == [("prepare",), ("ready",), ("work", False)]
 
 
 def test_without_snakemake_too_runs_of_other_code_are_trained_again(
-    tmp_path, monkeypatch, pretended
+    tmp_path, monkeypatch, recorded_steps
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "is_current", lambda folder: True)
@@ -77,12 +77,14 @@ def test_without_snakemake_too_runs_of_other_code_are_trained_again(
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
     monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
     running.run_here(plan, "tiny", Path("log"), quiet=True)
-    assert not [step for step in pretended if step[0] == "work"]
+    assert not [step for step in recorded_steps if step[0] == "work"]
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
-    assert [step for step in pretended if step[0] == "work"] == [("work", True)]
+    assert [step for step in recorded_steps if step[0] == "work"] == [("work", True)]
 
 
-def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypatch, pretended):
+def test_without_snakemake_a_failure_is_reported_and_in_the_log(
+    tmp_path, monkeypatch, recorded_steps
+):
     monkeypatch.chdir(tmp_path)
 
     for failure, says in (
@@ -100,7 +102,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
         assert Path("log").read_text().startswith("begun\n")
 
 
-# Command lines that a person types ------
+# Command lines that a person types ---------------------------------------------------
 
 
 def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):
@@ -125,7 +127,7 @@ def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):
             program.main(line)
 
 
-def test_options_of_a_job_are_what_config_yaml_does_not_say(tmp_path, monkeypatch):
+def test_options_of_a_job_are_the_differences_from_config_yaml(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = {"seed": 2, "seconds_per_job": 1e-9, "studies": ["a", "b"], "fresh": True}
     words = shlex.split(reading.options(given, reading.root()))
@@ -142,7 +144,7 @@ def test_options_of_a_job_are_what_config_yaml_does_not_say(tmp_path, monkeypatc
     )
 
 
-def test_each_job_says_what_it_takes(capsys):
+def test_each_job_lists_its_options(capsys):
     for words in ([], *([job.__name__] for job in program.JOBS)):
         with pytest.raises(SystemExit) as ended:
             program.main([*words, "--help"])
@@ -158,7 +160,7 @@ def test_an_expected_error_is_one_line():
         program.run(work)
 
 
-def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
+def test_a_job_that_cannot_write_reports_that_no_training_is_lost(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit) as caught:
         program.run(lambda: replace_text(tmp_path / "file/x", ""))

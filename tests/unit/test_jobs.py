@@ -163,7 +163,7 @@ def test_jobs_are_named_after_what_they_train(boost):
     assert max(len(job.file.name) for job in long.jobs.values()) < 200
 
 
-def test_what_is_added_at_the_end_moves_nothing_before_it(boost):
+def test_values_added_at_the_end_change_no_earlier_job(boost):
     (curve,) = jobs_of(learners=boost).curves.values()
     for share in (0.9, 0.2, 0.05):
         names = set(jobs_of(share * curve.seconds, learners=boost, epsilons=[1, 2]).jobs)
@@ -196,7 +196,7 @@ def test_a_process_finds_its_job_by_its_arguments(changes, share):
         assert jobs.find_job(made, "toy-line", job.part, SEED + 1, share * seconds) is None
 
 
-def test_the_name_of_a_job_is_of_all_that_it_is_asked_for(monkeypatch):
+def test_the_name_of_a_job_depends_on_all_requested_runs(monkeypatch):
     names = set(jobs_of().jobs)
     assert set(jobs_of(title="other").jobs) == names
     fewer = dict(list(LEARNERS.items())[:2])
@@ -232,7 +232,7 @@ def read(study_jobs):
     return pd.concat(parts).sort_values(keys).reset_index(drop=True)
 
 
-def said(capsys):
+def printed_counts(capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     counts = [[int(line[k].rstrip(",")) for k in (1, 4, 6)] for line in lines if len(line) == 7]
     return [sum(column) for column in zip(*counts, strict=True)]
@@ -243,14 +243,14 @@ def said(capsys):
 def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     in_one_job = run(jobs_of(**changes))
     assert all(job.is_done for job in in_one_job.jobs.values())
-    n_trained, n_reused, n_failed = said(capsys)
+    n_trained, n_reused, n_failed = printed_counts(capsys)
     progress = summary.progress(in_one_job)
     assert (progress.done, progress.jobs_left) == (progress.runs, 0) == (n_trained, 0)
     assert n_reused == n_failed == 0
     # Other jobs take the runs from the store.
     cut = run(jobs_of(1e-9, **changes))
     assert len(cut.jobs) > len(in_one_job.jobs)
-    assert said(capsys) == [0, n_trained, 0]
+    assert printed_counts(capsys) == [0, n_trained, 0]
     assert read(cut).equals(read(in_one_job))
     for name in in_one_job.curves if "select" not in changes else ():
         selected = in_one_job.read_selected(in_one_job.curves[name])
@@ -286,12 +286,12 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
     assert one.names == ["toy-line/boost~certified/best"]
-    assert said(capsys) == [3, 0, 0]
+    assert printed_counts(capsys) == [3, 0, 0]
     assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
 
 @pytest.mark.usefixtures("coded")
-def test_a_share_of_the_training_part_is_trained_on():
+def test_a_share_of_the_training_part_is_used():
     learners = {"boost": LEARNERS["boost"]}
     shares = run(jobs_of(learners=learners, train_shares=[0.1, 1]))
     frame = read(shares)
@@ -328,7 +328,7 @@ def test_runs_of_other_data_are_no_results():
 
 
 @pytest.mark.usefixtures("coded")
-def test_a_file_that_is_not_there_or_of_another_job_is_named():
+def test_a_missing_file_or_a_file_of_another_job_is_named():
     study_jobs, other = run(jobs_of()), jobs_of(seed=2)
     (job,), (another,) = study_jobs.jobs.values(), other.jobs.values()
     with pytest.raises(IncompleteError, match=f"{another.part}.parquet is missing; run the same"):
@@ -359,7 +359,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
         patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
         study_jobs = run(jobs_of())
     (job,) = study_jobs.jobs.values()
-    n_trained, _, n_failed = said(capsys)
+    n_trained, _, n_failed = printed_counts(capsys)
     assert n_failed == 2 * 4
     assert not job.is_done
     (first, end) = failures.remarks([job])
@@ -379,7 +379,10 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("coded")
 def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
-    """A job that outlives Snakemake may write its selection after the grid was trained again."""
+    """A selection from a grid with failures is outdated, even if the grid was trained again since.
+
+    This happens if a job outlives Snakemake and writes its selection late.
+    """
     original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
@@ -421,7 +424,7 @@ def test_files_of_earlier_versions_name_the_method_in_another_column(tmp_path):
     assert read_table(tmp_path / "old.csv")["method"].tolist() == ["1", "gam~proved"]
 
 
-def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
+def test_each_row_group_is_read_separately_with_the_requested_columns(tmp_path):
     path = tmp_path / "cells.parquet"
     groups = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
     results.write(path, list(map(results.table, groups)), [{"name": n} for n in "xyz"])
@@ -441,7 +444,7 @@ def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
         ("a", "f: 1 runs are not requested, such as ε = 1, b, fold 1/1, repeat 0; delete"),
     ],
 )
-def test_other_runs_than_there_must_be_are_refused(settings, says):
+def test_unexpected_runs_are_refused(settings, says):
     frame = pd.DataFrame([row("a"), row("b")])
     with pytest.raises(IncompleteError, match=says):
         results.check_complete(frame, [("1", s, "1/1", 0) for s in settings], "f")
@@ -479,7 +482,7 @@ HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
 
 
 @pytest.mark.parametrize("left", ["", HEAD, HEAD + "1.5\t0:00", "\0" * 100])
-def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_path, monkeypatch):
+def test_an_incomplete_benchmark_file_is_not_counted(left, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (job,) = jobs_of().jobs.values()
     job.benchmark.parent.mkdir(parents=True)
@@ -493,7 +496,7 @@ def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_pa
 
 
 @pytest.mark.usefixtures("coded")
-def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
+def test_the_share_of_time_without_training_uses_the_jobs_own_times():
     study_jobs = run(jobs_of(1e-9))
     for job in study_jobs.jobs.values():
         facts = [

@@ -81,7 +81,7 @@ def test_without_noise_boosted_rounds_fit_least_squares_with_clipped_residuals(r
     assert model.score(X, y) > 0.7
 
 
-def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
+def test_residuals_cancel_at_the_probabilities_of_boosted_rounds():
     model = BoostedAdaSSPClassifier(n_bins=N_BINS)
     scores = np.array([-0.4, -0.1, 0.0, 0.25])
     q = expit(model._log_odds(scores))
@@ -89,7 +89,7 @@ def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
     np.testing.assert_allclose(q * kept[0] + (1 - q) * kept[1], 0, atol=1e-12)
 
 
-def test_bad_requests_name_the_way_out(records):
+def test_bad_requests_name_the_remedy(records):
     learner = DPGradientDescentClassifier(delta=1e-5, n_bins=N_BINS, neighbours="add-remove")
     with pytest.raises(ValueError, match="n_estimate"):
         learner.fit(*records)

@@ -17,7 +17,7 @@ from privcurve.kernels.projection import fixed_point_bits, project
 
 
 def check(codes, n_bins):
-    """Cells keep every code, and sums by cell and then by bin equal sums by bin."""
+    """Check `pack`: cells keep every code, and sums over cells give the sums over bins."""
     packed = pack(codes, n_bins)
     starts = np.concatenate([[0], np.cumsum(n_bins)])
     assert np.array_equal(packed.columns, codes.T)
@@ -34,14 +34,14 @@ def check(codes, n_bins):
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_cells_tell_every_code(data):
+def test_cells_keep_every_code(data):
     n_bins = np.array(data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=8)))
     n_rows = data.draw(st.integers(1, 60))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     check(rng.integers(0, n_bins, size=(n_rows, len(n_bins))).astype(np.uint8), n_bins)
 
 
-def test_columns_that_say_the_same_share_a_group():
+def test_columns_with_the_same_content_share_a_group():
     rng = np.random.default_rng(0)
     column = rng.integers(0, 10, size=5000)
     codes = np.stack([column, 9 - column, rng.integers(0, 10, size=5000)], axis=1)

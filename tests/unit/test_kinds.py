@@ -31,14 +31,14 @@ def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
         assert kinds.kind(method) == expected
         assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.NOT_COVERED:
-            # If every setting is a result, no selection is left unpaid.
+            # Without a selection (`select: all`) there is no choice that ε fails to cover.
             assert kinds.kind(method, selected=False) == kinds.RULE
 
 
 SHIPPED = study_files({}, Path(__file__).parents[2])
 
 
-def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
+def test_datasets_that_set_a_rule_are_distinguished():
     """The README's figure has curves of each kind, and names the kinds."""
     shown = load(SHIPPED["three_kinds"])
     seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
@@ -53,7 +53,7 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     assert note.startswith(f"Records of {', '.join(seen)}, including test records, trained PrivGAM")
 
 
-def test_no_rule_is_spoken_of_where_none_is_followed():
+def test_a_rule_is_named_only_where_one_is_followed():
     shown = load(SHIPPED["approximate_fixed"])
     assert "adult" in shown.datasets
     assert rule_notes(shown) == datasets_of_rule(shown) == []

@@ -31,7 +31,7 @@ def test_one_round_of_lazybb_is_the_1_rule(data):
     assert boosted.privacy_.ledger[0].noise_rate == rule.privacy_.ledger[0].noise_rate
 
 
-def test_scores_are_the_model_read_aloud(data):
+def test_scores_match_the_printed_model(data):
     X, y = data
     model = LazyBBClassifier(
         epsilon=0.5, n_rounds=60, ties="negative", n_bins=N_BINS, random_state=5

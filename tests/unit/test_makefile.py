@@ -39,7 +39,7 @@ def quickstart(folder):
     return done.stdout
 
 
-def test_a_lock_that_was_left_is_told_with_the_command_that_removes_it(checkout):
+def test_a_leftover_lock_is_reported_with_the_command_that_removes_it(checkout):
     (checkout / ".snakemake/locks/0.output.lock").write_text("all\n")
     said = quickstart(checkout)
     assert "This folder is locked." in said

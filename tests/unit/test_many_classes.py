@@ -28,7 +28,7 @@ AGE = {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human li
 
 
 @pytest.fixture
-def ill(write_dataset: Any) -> Any:
+def write_ill(write_dataset: Any) -> Any:
     def write(lines: list[str] = LINES, **changes: Any) -> None:
         description = {"n_rows": len(LINES) - 1, "columns": [AGE, TOWN], "label": LABEL}
         write_dataset(lines, **{**description, **changes})
@@ -45,7 +45,7 @@ def variant(**changes: Any) -> None:
 # Data ------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_classes_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     mine = datasets.load("mine")
     assert mine.y.dtype == np.int8
@@ -59,10 +59,10 @@ def test_classes_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert (again.domain, again.checksum) == (mine.domain, mine.checksum)
 
 
-def test_values_of_one_title_are_one_class(ill: Any) -> None:
+def test_values_of_one_title_are_one_class(write_ill: Any) -> None:
     titles = {"no": "well", "mild": "ill", "severe": "ill", "dead": "dead"}
     before = datasets.describe("mine").digest
-    ill(label={**LABEL, "classes": titles})
+    write_ill(label={**LABEL, "classes": titles})
     mine = datasets.load("mine")
     # yaml.safe_dump has sorted the keys.
     assert mine.domain.label.names == ("dead", "ill", "well")
@@ -78,7 +78,7 @@ def test_two_classes_keep_the_text_of_their_domain() -> None:
     assert "classes" not in datasets.describe("wdbc").label.meaning
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_a_variant_makes_two_classes_of_many_and_many_of_two() -> None:
     variant(label={"positive": ["mild", "severe"], "negative": "no"})
     other, mine = datasets.load("mine-other"), datasets.load("mine")
@@ -93,7 +93,7 @@ def test_a_variant_makes_two_classes_of_many_and_many_of_two() -> None:
     assert np.array_equal(again.y, mine.y)
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_a_balanced_sample_has_as_many_records_of_each_class() -> None:
     variant(records={"balance": "random", "seed": 1}, n_rows=30)
     assert np.bincount(datasets.load("mine-other").y).tolist() == [10, 10, 10]
@@ -112,29 +112,29 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_labels_that_are_refused(ill: Any, case: str) -> None:
+def test_labels_that_are_refused(write_ill: Any, case: str) -> None:
     change, says = FAULTS[case]
-    ill(label={**LABEL, **change})
+    write_ill(label={**LABEL, **change})
     assert says in assert_load_fails()
 
 
-def test_a_class_that_is_not_described(ill: Any) -> None:
-    ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
+def test_a_class_that_the_description_lacks(write_ill: Any) -> None:
+    write_ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
     assert assert_load_fails() == (
         "dataset 'mine': line 4 of data/mine.csv: the label 'sick' is 'servere', which is none of "
         "its classes (no, mild, severe); did you mean 'severe'? Correct the file, or add the "
         f"value to label in {Path.cwd() / 'resources/datasets/mine.yaml'}."
     )
-    ill([*LINES[:3], "7,Oslo,9.", *LINES[4:]])
+    write_ill([*LINES[:3], "7,Oslo,9.", *LINES[4:]])
     assert "none of its classes (no, mild, severe). Correct the file" in assert_load_fails()
 
 
-def test_a_single_class(ill: Any) -> None:
-    ill([LINES[0], *(f"{k},Oslo,mild." for k in range(50))])
+def test_a_single_class(write_ill: Any) -> None:
+    write_ill([LINES[0], *(f"{k},Oslo,mild." for k in range(50))])
     assert "all 50 records have the same label. Check label (classes) in" in assert_load_fails()
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_each_split_has_a_share_of_each_class() -> None:
     splitter = Splitter(datasets.load("mine"), seed=3)
     for fold in ("1/5", "1@0.2"):
@@ -148,7 +148,7 @@ def test_each_split_has_a_share_of_each_class() -> None:
 # Studies ---------------------------------------------------------------------------
 
 
-def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
+def study_of_learners(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
     learners = {f"my {name}": {"learner": name} for name in names}
     words = {"datasets": ["mine"], "epsilons": [1], "folds": 5, "learners": learners, **changes}
     return study_with(name="s", **words)
@@ -158,9 +158,9 @@ def notes(one: study.Study) -> list[str]:
     return list(study.notes(one, {"mine": datasets.describe("mine")}, "s.yaml"))
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
-    one = made()
+    one = study_of_learners()
     assert notes(one) == []
     (method,) = one.methods.values()
     trainer = Trainer(datasets.load("mine"), method, seed=1, store=tmp_path)
@@ -173,11 +173,11 @@ def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
     assert scored[0]["log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_learners_of_two_classes_are_refused_before_training() -> None:
     variant(label={"positive": ["mild", "severe"], "negative": "no"})
     with pytest.raises(study.StudyError) as caught:
-        notes(made(("majority_class", "lazybb", "topdown")))
+        notes(study_of_learners(("majority_class", "lazybb", "topdown")))
     assert str(caught.value).startswith(
         "s.yaml: lazybb takes two classes, not 3; topdown takes two classes, not 3; "
         "mine has 3 (label: classes in "
@@ -186,14 +186,14 @@ def test_learners_of_two_classes_are_refused_before_training() -> None:
     assert "use learners for more classes: " in str(caught.value)
     assert "majority_class" in str(caught.value).rpartition("classes: ")[2]
     changed = dataclasses.replace(datasets.describe("mine-other"), name="mine")
-    assert list(study.notes(made(("lazybb",)), {"mine": changed}, "s.yaml")) == []
+    assert list(study.notes(study_of_learners(("lazybb",)), {"mine": changed}, "s.yaml")) == []
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) -> None:
     sweep = {"name": "x", "x": "epsilon", "y": "auc"}
-    plain, by_auc = made(), made(metric="auc")
-    assert notes(by_auc) == notes(made(outputs=["accuracy", {"sweep": sweep}])) == []
+    plain, by_auc = study_of_learners(), study_of_learners(metric="auc")
+    assert notes(by_auc) == notes(study_of_learners(outputs=["accuracy", {"sweep": sweep}])) == []
     (method,) = plain.methods.values()
     mine, split = datasets.load("mine"), plain.selection_splits[0]
     curves = [
@@ -216,7 +216,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     assert first_digests[0] != second_digests[0]
 
 
-@pytest.mark.usefixtures("ill")
+@pytest.mark.usefixtures("write_ill")
 def test_a_setting_for_fewer_classes_is_reported_before_training(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -227,12 +227,12 @@ def test_a_setting_for_fewer_classes_is_reported_before_training(
     monkeypatch.setattr(LogisticRegressionClassifier, "check_classes", check_classes)
     mine = datasets.load("mine")
     linear = {"learner": "logistic_regression", "grid": {"C": [0.5, 1]}}
-    readiness.check(made(learners={"linear": linear}), mine)
+    readiness.check(study_of_learners(learners={"linear": linear}), mine)
     wide = {**linear, "grid": {"C": [0.5, 2]}}
     with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
-        readiness.check(made(learners={"linear": wide}), mine)
+        readiness.check(study_of_learners(learners={"linear": wide}), mine)
     binary = dataclasses.replace(mine, domain=datasets.describe("wdbc").domain)
-    readiness.check(made(learners={"linear": wide}), binary)
+    readiness.check(study_of_learners(learners={"linear": wide}), binary)
     learner = LogisticRegressionClassifier(C=2, n_bins=mine.domain.n_bins, classes=(0, 1, 2))
     with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
         learner.fit(mine.X, mine.y)

@@ -35,7 +35,7 @@ def fitted(name, table, spacing=MIXED, **parameters):
     return made.fit(table.assign(town="Oslo"), table.high)
 
 
-# Merging of mixed bins ------ -------------------------------------------------------------------
+# Merging of mixed bins --------------------------------------------------------------------------
 
 
 def test_neighbours_are_merged_and_others_stay() -> None:
@@ -56,7 +56,7 @@ def test_neighbours_are_merged_and_others_stay() -> None:
         ("privgam", {"delta": 1e-6}, 64),
     ],
 )
-def test_each_learner_sees_as_many_mixed_bins_as_it_is_best_with(
+def test_each_learner_gets_its_best_number_of_mixed_bins(
     tmp_path, table, name, parameters, bins
 ) -> None:
     model = fitted(name, table, **parameters)
@@ -80,7 +80,7 @@ def test_equal_bins_are_never_merged() -> None:
     assert registry.make("one_rule", schema().domain).mixed_bins == (64, 64, 0)
 
 
-def test_a_choice_leaves_it_to_what_it_chooses_from(table) -> None:
+def test_private_selection_leaves_merging_to_its_candidates(table) -> None:
     settings = [{"learner": "one_rule"}, {"learner": "lazybb", "n_rounds": 3}]
     model = fitted("tuned", table, settings=settings, epsilon=5.0)
     assert model.best_.n_bins_.tolist() == [9, 9, 3]
@@ -94,7 +94,7 @@ def test_mixed_bins_of_numbers_below_zero_are_finest_near_it() -> None:
     np.testing.assert_allclose(np.negative(below.edges)[::-1], above.edges, atol=1e-9)
 
 
-def test_bins_that_were_paid_for_are_refused_with_what_to_take_instead() -> None:
+def test_released_bins_are_refused_with_the_remedy() -> None:
     with pytest.raises(privcurve.datasets.DatasetError, match=r"private, .* is gone - take mixed"):
         schema("private")
 

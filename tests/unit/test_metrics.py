@@ -27,7 +27,7 @@ rows = st.lists(
 
 
 @given(rows)
-def test_scores_equal_those_of_repeated_rows(drawn):
+def test_scores_equal_scores_of_repeated_rows(drawn):
     scores, signs, counts = (np.array(column) for column in zip(*drawn, strict=True))
     long_scores, long_signs = np.repeat(scores, counts), np.repeat(signs, counts)
     predicted = np.where(long_scores > 0, 1, -1)
@@ -127,18 +127,18 @@ def test_a_statement_for_other_neighbours_is_a_failure():
     assert metrics.score(without_noise, PART, PART, 0.1, "replace-one")["status"] == "ok"
 
 
-def test_a_statement_that_says_more_than_is_asked_is_none():
+def test_a_statement_stronger_than_requested_is_no_failure():
     scores = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
     assert (scores["status"], scores["neighbours"]) == ("ok", "replace-one")
 
 
-def test_records_of_training_are_not_asked_again_where_answers_cost():
+def test_training_records_are_not_predicted_again_if_answers_cost_budget():
     assert metrics.score(Learner(), PART, PART, 0.1)["train_accuracy"] == 1.0
     costly = metrics.score(Learner(scores_cost_answers=True), PART, PART, 0.1)
     assert (costly["train_accuracy"], costly["accuracy"]) == (None, 1.0)
 
 
-def test_what_a_learner_measures_is_kept_as_numbers():
+def test_measures_of_a_learner_are_stored_as_numbers():
     own = {"rounds": np.int64(3), "depth": 1.5, "spare": math.nan}
     scores = metrics.score(Learner(measures_=own), PART, PART, 0.1)
     assert json.loads(scores["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
@@ -197,7 +197,7 @@ def test_average_precision_and_the_brier_score_match_scikit_learn(n_classes):
     assert np.isnan(measures.average_precision(scores, alone, counts))
 
 
-def test_a_run_has_all_measures_and_null_of_those_that_need_probabilities():
+def test_a_run_has_all_measures_with_null_where_probabilities_lack():
     scores = metrics.score(Learner(), PART, PART, 0.1)
     assert set(measures.MEASURES) <= set(scores)
     needy = {name for name, one in measures.MEASURES.items() if one.needs == measures.CHANCES}

@@ -85,16 +85,19 @@ def test_each_way_to_write_it(write_dataset, missing):
         ({**NOTE, "missing": "None"}, r"missing of 'note': 'None' is a value of the column"),
         ({**GRADE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dat"),
         ({**NOTE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dates"),
-        ({**AGE, "missing": []}, r"columns.age.missing: the list is empty"),
+        (
+            {**AGE, "missing": []},
+            r"columns.age.missing: must have at least 1 entry; got an empty list",
+        ),
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )
-def test_what_contradicts_itself_is_refused(write_dataset, column, message):
+def test_contradictions_are_refused(write_dataset, column, message):
     with pytest.raises(DatasetError, match=message):
         describe(write_dataset, [column])
 
 
-def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
+def test_a_marker_of_the_table_within_the_bounds_of_a_column_is_reported(write_dataset):
     describe(write_dataset, missing=("", "NA", 99, "1900-01-01", -1))
     report = check("mine")
     assert report.is_ready
@@ -155,7 +158,7 @@ def test_categories_with_titles_have_others_and_gaps_too():
     assert schema.encode({"town": ["Oslo", "n/a", "x", None]}).tolist() == [[0], [2], [1], [2]]
 
 
-def test_without_bins_for_them_missing_values_stay_what_they_were():
+def test_without_a_bin_missing_values_are_refused_as_before():
     schema = Schema({"age": {"bounds": [0, 9]}, "town": ["a"]}, label=[0, 1])
     with pytest.raises(DatasetError, match=r"row 0 of the frame: 'age' is missing"):
         schema.encode({"age": [None], "town": ["a"]})

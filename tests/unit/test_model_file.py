@@ -64,7 +64,7 @@ def load(tmp_path, content, seal=True):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_privgam_of_an_earlier_version_is_refused_and_not_read_wrongly(tmp_path, n_classes):
+def test_a_privgam_of_an_earlier_version_is_refused(tmp_path, n_classes):
     """Its scores had another link function, whatever else the file holds."""
     path = tmp_path / "model.json"
     X, _ = coded()
@@ -83,7 +83,7 @@ def test_a_privgam_of_an_earlier_version_is_refused_and_not_read_wrongly(tmp_pat
             load(tmp_path, content)
 
 
-def test_what_is_said_of_a_model_is_kept(tmp_path):
+def test_facts_about_a_model_are_kept(tmp_path):
     model, path = fitted(PrivGAMClassifier, epsilon=99.0, delta=1e-6), tmp_path / "deep/model.json"
     about = {"name": "patients", "n": 3, "columns": ["age"]}
     privcurve.save(path, model, DOMAIN, dataset=about, notes="for the ward")
@@ -124,7 +124,7 @@ def test_a_file_is_laid_out_for_people_and_sealed(tmp_path, content):
     assert (loaded.statement.private, loaded.parameters["epsilon"]) == (False, 1.0)
 
 
-def test_words_of_an_earlier_statement_are_not_compared(tmp_path, content):
+def test_texts_of_an_earlier_statement_are_not_compared(tmp_path, content):
     older = deepcopy(content)
     older["statement"]["text"] = "The fit saw sealed records and could not look at them."
     assert str(load(tmp_path, older).statement) == content["statement"]["text"]
@@ -162,7 +162,7 @@ def test_more_classes_that_are_their_own_names_are_not_put_in_another_order(tmp_
 
 @pytest.mark.parametrize("names", [("1", "0"), ("True", "False")])
 @pytest.mark.parametrize("labels", [(0, 1), (False, True)])
-def test_classes_that_are_their_own_names_are_never_turned_round(tmp_path, names, labels):
+def test_classes_that_are_their_own_names_are_never_reversed(tmp_path, names, labels):
     turned = Domain(DOMAIN.columns, Label("sick", *names), unknown="other")
     with pytest.raises(models.ModelError, match="was fitted with the classes"):
         models.save(tmp_path / "model.json", of_labels(labels)[1], turned)
@@ -203,19 +203,19 @@ def refused_to_save():
     yield narrow, DOMAIN, {}, r"numbers of codes of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
     yield swapped, DOMAIN, {}, r"the classes \['yes', 'no'\], but the domain's are \['no', 'yes'\]"
     yield bounded.fit(X, y), DOMAIN, {}, "bounds of 'age' must equal the bounds="
-    yield broken, DOMAIN, {}, "coef holds a number that is not finite"
+    yield broken, DOMAIN, {}, "coef must hold only finite numbers"
     yield fitted(), DOMAIN, {"notes": {1, 2}}, "notes must be a text or plain JSON"
     yield fitted(), DOMAIN, {"dataset": float("nan")}, "dataset must be a text or plain JSON"
 
 
 @pytest.mark.parametrize(("estimator", "domain", "said", "message"), list(refused_to_save()))
-def test_what_can_not_be_handed_over(tmp_path, estimator, domain, said, message):
+def test_models_that_cannot_be_saved(tmp_path, estimator, domain, said, message):
     with pytest.raises(models.ModelError, match=message):
         models.save(tmp_path / "model.json", estimator, domain, **said)
     assert not list(tmp_path.iterdir())
 
 
-def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
+def test_bounds_of_a_learner_may_equal_the_domains(tmp_path):
     domain = Domain(
         tuple(Column(f"x{j}", "numeric", (0.0, 11.0), k) for j, k in enumerate((11, 3))),
         DOMAIN.label,
@@ -285,12 +285,12 @@ CHANGES = [
     (put("domain", "label", "type", "list"), "'list' is not one of"),
     (drop("model", "ties"), "its model has no 'ties'"),
     (put("model", "ties", "mine"), "ties = 'mine' is unknown"),
-    (put("model", "ties", 3), "ties is int 3, not a str"),
+    (put("model", "ties", 3), "ties must be a str; got int 3"),
     (put("model", "weights", 3), "lazybb releases no 'weights'"),
     (put("model", "start", None), "start does not belong to its parameters"),
     (put("model", "model", "literals", [10**6]), "1-rules of other columns"),
     (put("model", "model", "literals", [-1]), "1-rules of other columns"),
-    (put("model", "model", "literals", [0.5]), r"model.literals\[0\] is float 0.5, not a int"),
+    (put("model", "model", "literals", [0.5]), r"model.literals\[0\] must be a int; got float 0.5"),
     (put("model", "model", "literals", {}), "model.literals|is an object"),
     (put("model", "model", "constant", 7), "votes differ from its 1-rules"),
     (put("statement", "ledger", [{}]), "statement.ledger.0: missing key 'mechanism'"),
@@ -303,7 +303,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES)
-def test_what_is_no_model_is_refused_though_its_seal_fits(tmp_path, content, change, message):
+def test_an_invalid_model_is_refused_although_its_checksum_fits(tmp_path, content, change, message):
     changed = deepcopy(content)
     change(changed)
     with pytest.raises(models.ModelError, match=message) as refused:
@@ -345,7 +345,7 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
         (None, "can't be read: No such file"),
     ],
 )
-def test_what_is_no_file_of_a_model(tmp_path, written, message):
+def test_invalid_model_files(tmp_path, written, message):
     path = tmp_path / "model.json"
     if written is not None:
         path.write_bytes(written if isinstance(written, bytes) else written.encode())
@@ -426,7 +426,7 @@ def test_lists_in_lists_are_refused_at_any_depth(tmp_path):
             models.load(path)
 
 
-def test_learners_of_ones_own_are_not_run(tmp_path, monkeypatch, content):
+def test_learners_of_a_user_are_not_run(tmp_path, monkeypatch, content):
     (tmp_path / "learners").mkdir()
     (tmp_path / "learners/mine.py").write_text("raise SystemExit('run')")
     monkeypatch.chdir(tmp_path)

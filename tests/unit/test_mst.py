@@ -32,7 +32,7 @@ def fitted(records, **parameters):
     return MSTClassifier(**{**options, "random_state": 5, **parameters}).fit(*records)
 
 
-def test_without_noise_the_tree_is_that_of_the_largest_distances(records):
+def test_without_noise_the_tree_has_the_largest_distances(records):
     X, y = records
     columns = [X[:, 0], X[:, 1].astype(int) * 16 // 40, X[:, 2], X[:, 3], (y > 0).astype(int)]
     shares = [np.bincount(column) / len(y) for column in columns]
@@ -57,7 +57,7 @@ def joint_operator(shape, columns):
 
 
 @pytest.mark.parametrize("noise", [0.5, 20.0])
-def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
+def test_fitted_tables_are_nearest_among_all_distributions(noise):
     """Compare with the nearest joint distribution; as edges form a tree, the tables must agree."""
     rng = np.random.default_rng(11)
     shape, edges, total = (2, 3, 3), [(1, 2), (0, 2)], 40.0
@@ -97,7 +97,7 @@ def test_counts_of_one_column_are_the_nearest_with_their_sum():
     np.testing.assert_allclose(column.nearest(8.0), [5 - 1.2, 0, 0, 9 - 4 * 1.2])
 
 
-def test_rare_codes_share_a_place_and_come_back_alike():
+def test_rare_codes_share_a_position_and_return_equally_often():
     column = Column.merge_rare(np.array([50.0, -2.0, 80.0, 4.0, 7.0]), 10.0)
     assert column.places.tolist() == [0, 2, 1, 2, 2]
     assert column.counts.tolist() == [50, 80, 9]
@@ -109,7 +109,7 @@ def test_rare_codes_share_a_place_and_come_back_alike():
     assert (abs(times[[1, 3, 4]] - 1000) < 150).all()
 
 
-def test_drawn_records_have_the_counts_of_the_tables_but_for_rounding():
+def test_drawn_records_have_the_rounded_counts_of_the_tables():
     rng = np.random.default_rng(1)
     crossed = [rng.random((3, 4)), rng.random((2, 4))]
     crossed[1] *= (crossed[0].sum(axis=0) / crossed[1].sum(axis=0))[None]
@@ -131,7 +131,7 @@ def test_rounding_is_fair():
     np.testing.assert_allclose(times, [0.25, 0.25, 3.5], atol=0.05)
 
 
-def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
+def test_trees_on_codes_score_like_scikit_learns_trees_on_groups(records):
     X, y = records
     n_bins = np.array(N_BINS)
     groups = merge_bins(n_bins, [0, 40, 0, 5], 16)
@@ -164,7 +164,7 @@ def test_hardly_any_records_and_budget_give_a_model_too(kind):
     assert set(model.predict(X)) <= {-1, 1}
 
 
-def test_a_file_with_a_tree_without_end_is_refused(records):
+def test_a_file_whose_tree_has_a_cycle_is_refused(records):
     model = fitted(records, n_rounds=2)
     child = model.trees_.child.copy()
     place = np.flatnonzero(child[0])[1]

@@ -37,7 +37,7 @@ def test_the_gradient_vanishes_wherever_it_begins(far):
     assert theta == pytest.approx(minimise_logistic(rows, signs, weights, penalty), rel=1e-10)
 
 
-def test_a_full_step_from_afar_would_go_astray():
+def test_a_full_step_from_afar_would_increase_the_loss():
     """In the case above the full step would increase the loss."""
     rows, signs, weights, rng = problem(1)
     penalty = np.full(3, 0.05)
@@ -65,6 +65,6 @@ def test_a_short_step_never_makes_the_value_grow():
     assert max(moved) > 0.9 * SURE_MOVE
 
 
-def test_no_minimum_is_said():
+def test_a_missing_minimum_is_reported():
     with pytest.raises(NoMinimumError):
         minimise_logistic(np.ones((2, 1)), np.ones(2, dtype=np.int8), np.ones(2), np.zeros(1))

@@ -80,7 +80,7 @@ def made_once(tmp_path_factory):
 
 
 @pytest.fixture
-def made(tiny, made_once):
+def made_outputs(tiny, made_once):
     """Write the study with these outputs."""
     if not any(made_once.iterdir()):
         make_all()
@@ -112,8 +112,8 @@ def contents():
     return {str(path): path.read_bytes() for path in paths}
 
 
-@pytest.mark.usefixtures("made")
-def test_a_run_tables_figures_and_pages_say_that_code_has_changed(code):
+@pytest.mark.usefixtures("made_outputs")
+def test_runs_tables_figures_and_pages_note_changed_code(code):
     assert current() == WORDS
     assert lines(plan()) == []
     before = contents()
@@ -144,7 +144,7 @@ def test_a_run_tables_figures_and_pages_say_that_code_has_changed(code):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_line_is_said_once_in_a_run(code):
+def test_a_note_is_printed_once_per_run(code):
     code("lazybb", "b")
     code("majority_class", "b")
     run = plan()
@@ -162,7 +162,7 @@ def test_a_line_is_said_once_in_a_run(code):
     assert [line.removeprefix(MARK) for line in run.remarks(ended)] == first
 
 
-@pytest.mark.usefixtures("made")
+@pytest.mark.usefixtures("made_outputs")
 def test_a_model_that_an_output_trains_for_itself_is_trained_again(code):
     assert json.loads(Path("results/made/tiny_shapes.json").read_text())["code"] == {"privgam": A}
     code("privgam", "b")
@@ -171,7 +171,7 @@ def test_a_model_that_an_output_trains_for_itself_is_trained_again(code):
     assert "shapes" in current()
 
 
-@pytest.mark.usefixtures("made")
+@pytest.mark.usefixtures("made_outputs")
 def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     code("one_rule", "b")
     assert current() == WORDS - {"audit", "leaderboard"}
@@ -187,7 +187,7 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     assert said[0] == f"{MARK}the audit of one_rule comes from other code than the present, {UNDER}"
 
 
-def test_a_first_study_that_is_broken_keeps_no_line_from_being_said(tmp_path, monkeypatch):
+def test_a_broken_first_study_does_not_hide_the_notes(tmp_path, monkeypatch):
     """This holds although the audit plants its canaries in the first study's data."""
     made = plan_with_studies(tmp_path, configured=("bad", "good"), good=SMALL_STUDY, bad="title: 1")
     monkeypatch.chdir(tmp_path)
@@ -255,7 +255,7 @@ def run(study_jobs, **how):
 
 @pytest.mark.usefixtures("code")
 @pytest.mark.parametrize("seconds_per_job", [30, 1e-9])
-def test_a_job_says_which_code_trained_its_runs_and_those_it_selected_from(code, seconds_per_job):
+def test_a_job_records_the_code_of_its_runs_and_selections(code, seconds_per_job):
     """In one job, and in one job per run."""
     n_grid, n_fresh = 2 * 2 * 3, 2 * 2
     trained = run(jobs_of(GRID, seconds_per_job))
@@ -338,7 +338,7 @@ def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_run
 
 
 @pytest.mark.usefixtures("code")
-def test_a_run_that_can_not_be_trained_any_more_is_named_with_its_error(code, monkeypatch):
+def test_a_run_that_can_no_longer_be_trained_is_named_with_its_error(code, monkeypatch):
     run(jobs_of())
     code("noisy_majority", "b")
 
@@ -362,7 +362,7 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
     assert said[0].endswith("or they are no longer in the store")
 
 
-def test_the_command_says_what_to_do_about_other_bits(code, capsys):
+def test_the_command_names_the_remedy_for_other_bits(code, capsys):
     write_made_up_study(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
     terms = {"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30}
     terms["studies_folder"] = "config/studies"

@@ -21,7 +21,7 @@ from privcurve.releases.released import CARD
 N = 2000
 
 
-def attacked(n_fits=N, made_up=False, **changes):
+def run_attack(n_fits=N, made_up=False, **changes):
     description = datasets.describe("mine")
     asked_for = with_unit(release_request(**changes), description)
     data = None if made_up else datasets.load("mine")
@@ -29,11 +29,12 @@ def attacked(n_fits=N, made_up=False, **changes):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(
-    write_private_dataset, epsilon
-):
-    """The margin moves by 2, its Laplace scale is 2/ε: 1 − e^(−ε/2)/2 guesses are right."""
-    result = attacked(epsilon=epsilon)
+def test_the_attack_on_a_noisy_majority_reaches_the_best_guess(write_private_dataset, epsilon):
+    """The best guess is right with probability 1 − e^(−ε/2)/2.
+
+    The secret moves the margin by 2, and the noise of the margin is Laplace with the scale 2/ε.
+    """
+    result = run_attack(epsilon=epsilon)
     best = 1 - math.exp(-epsilon / 2) / 2
     # Five standard errors: false alarm below 10⁻⁶.
     assert abs(result.right - best) < 5 * result.error + 0.01
@@ -47,7 +48,7 @@ def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(
     assert (true <= guaranteed(false, epsilon, 0.0) + 0.06).all()
 
 
-def test_a_learner_with_less_noise_than_it_says_is_refuted(write_private_dataset, monkeypatch):
+def test_a_learner_with_less_noise_than_stated_is_refuted(write_private_dataset, monkeypatch):
     own = NoisyMajorityClassifier._fit_one
 
     def loud(self, records, curator):
@@ -58,26 +59,26 @@ def test_a_learner_with_less_noise_than_it_says_is_refuted(write_private_dataset
             self.epsilon = stated
 
     monkeypatch.setattr(NoisyMajorityClassifier, "_fit_one", loud)
-    result = attacked(200)
+    result = run_attack(200)
     assert result.refutes
     assert result.right > 0.95
 
 
 def test_records_that_are_added_and_several_of_a_person(write_private_dataset):
     private = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": N_ROWS}}
-    assert not attacked(60, epsilon=1.0, **private).refutes
+    assert not run_attack(60, epsilon=1.0, **private).refutes
     write_private_dataset(unit={"column": "note", "at_most": 3})
     # A person has three different records at ε/3 each, as good as one record at ε.
-    result = attacked(N, epsilon=2.0)
+    result = run_attack(N, epsilon=2.0)
     assert abs(result.right - (1 - math.exp(-1.0) / 2)) < 5 * result.error + 0.01
 
 
-def test_what_can_not_be_attacked_is_refused(write_private_dataset):
+def test_an_impossible_attack_is_refused(write_private_dataset):
     with pytest.raises(ReleaseError, match="fits must be at least 50; got 3"):
-        attacked(3)
+        run_attack(3)
     write_private_dataset(public_label=True, budget=None)
     with pytest.raises(ReleaseError, match="neighbours must be replace-one or add-remove for"):
-        attacked(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
+        run_attack(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
     write_private_dataset(rows_per_part=20)
     assert main(["attack", "mine", "--epsilon", "1"]) != 0
 
@@ -96,7 +97,7 @@ def test_the_made_up_table_follows_from_public_facts(write_private_dataset):
     assert all((one == two).all() for one, two in zip(table, other, strict=True))
 
 
-def test_a_card_cites_the_attack_on_a_made_up_table_alone(write_private_dataset, capsys, tmp_path):
+def test_a_card_cites_only_the_attack_on_a_made_up_table(write_private_dataset, capsys, tmp_path):
     write_private_dataset(budget=None)
     arguments = ["attack", "mine", "--epsilon", "1", "--learner", "noisy_majority", "--fits", "60"]
     assert main([*arguments, "--picture", "attack.svg", "--json"]) == 0
@@ -117,7 +118,7 @@ def test_a_card_cites_the_attack_on_a_made_up_table_alone(write_private_dataset,
     assert "attack" not in release(release_request()).path(CARD).read_text()
 
 
-def test_the_guaranteed_curve_is_that_of_randomised_response():
+def test_the_guaranteed_curve_is_the_curve_of_randomised_response():
     false = np.array([0.0, 0.1, 1 / (1 + math.e), 0.5, 1.0])
     most = guaranteed(false, 1.0, 0.0)
     assert most[1] == pytest.approx(0.1 * math.e)

@@ -14,7 +14,7 @@ UNSOURCED = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION[
 
 
 @pytest.fixture
-def local(write_dataset):
+def write_local(write_dataset):
     """Write the description of `mine` only in the user's folder; return a function to change it."""
     Path("resources/datasets/mine.yaml").unlink()
 
@@ -27,8 +27,8 @@ def local(write_dataset):
     return write
 
 
-def test_one_s_own_are_found_and_say_little(local):
-    local(title=None, citation=None, licence=None, columns=UNSOURCED)
+def test_a_users_descriptions_are_found_and_may_be_short(write_local):
+    write_local(title=None, citation=None, licence=None, columns=UNSOURCED)
     mine = datasets.describe("mine")
     assert "mine" in datasets.names()
     assert (mine.title, mine.citation, mine.licence) == ("mine", "", "")
@@ -38,8 +38,8 @@ def test_one_s_own_are_found_and_say_little(local):
 
 
 @pytest.mark.parametrize("other", ["adult", "mine"])
-def test_a_name_that_is_taken_is_refused(local, other):
-    local(path=Path(f"descriptions/{other}.yaml"))
+def test_a_name_that_is_taken_is_refused(write_local, other):
+    write_local(path=Path(f"descriptions/{other}.yaml"))
     if other == "mine":
         Path("resources/datasets/mine.yaml").write_text(LOCAL.read_text())
     with pytest.raises(
@@ -48,10 +48,10 @@ def test_a_name_that_is_taken_is_refused(local, other):
         datasets.describe(other)
 
 
-def test_files_of_others_need_all(local):
+def test_files_of_others_need_all(write_local):
     file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     wanted = ("title", "citation", "licence")
-    local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
+    write_local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
     said = assert_load_fails()
     for key in (*wanted, "source"):
         assert f"missing key '{key}'" in said
@@ -65,25 +65,25 @@ def test_files_of_others_need_all(local):
         ({"files": {"train": {"sha256": "0" * 64}}}, "files.train: missing key 'local'"),
     ],
 )
-def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
-    local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
+def test_without_its_file_a_description_needs_no_owner(write_local, changes, message):
+    write_local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
     fault, *hint = assert_load_fails().splitlines()
     assert message in fault
     assert len(hint) == 1
 
 
-def test_a_variant_without_its_base_is_told_of_based_on(local):
-    local(n_bins=5, parser=None, label=None)
+def test_a_variant_without_its_base_is_reported(write_local):
+    write_local(n_bins=5, parser=None, label=None)
     said = assert_load_fails()
     assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
     assert "missing key 'label': a description of its own has" in said
 
 
-def test_an_unknown_name_says_where_and_how(local):
+def test_an_unknown_name_is_reported_with_folders_and_remedy(write_local):
     with pytest.raises(DatasetError, match=r"descriptions/nobody.yaml.*privcurve describe"):
         datasets.describe("nobody")
 
 
-def test_what_is_left_blank_says_who_tells_more(local):
-    local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
-    assert_load_fails("columns.age.bounds: nothing is written there\npriv")
+def test_a_blank_is_reported_with_the_command_that_fills_it(write_local):
+    write_local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
+    assert_load_fails("columns.age.bounds: must have a value; got nothing\npriv")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from announced_vote import announcing
+from announced_vote import with_announced_sensitivity
 
 import privcurve
 from privcurve.audit.__main__ import main as audit
@@ -136,7 +136,7 @@ def test_entries_are_light():
     assert said == f"{len(registry.names())} False False\n"
 
 
-def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):
+def test_in_another_folder_the_learner_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="unknown learner 'noisy_label'"):
         registry.entry("noisy_label")
@@ -150,7 +150,7 @@ def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):
         ("x = 1", "mine.py must have an ENTRY, a LearnerEntry with name='mine'"),
     ],
 )
-def test_a_file_that_is_no_learner_is_named(folder, text, says):
+def test_a_file_without_a_learner_is_named(folder, text, says):
     (folder / "mine.py").write_text(text)
     with pytest.raises(ValueError, match=says):
         registry.entry("mine")
@@ -180,7 +180,7 @@ def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, sa
         registry.entry("noisy_label")
 
 
-def test_a_learner_that_keeps_a_count_beside_its_fit_is_refused(folder):
+def test_a_learner_that_keeps_a_count_outside_its_fit_is_refused(folder):
     count = (
         "\n    def _fit_rows(self, X, y, counts):\n        self.n_positive_ = int((y > 0).sum())\n"
         "        return super()._fit_rows(X, y, counts)\n"
@@ -194,7 +194,7 @@ def test_a_learner_that_keeps_a_count_beside_its_fit_is_refused(folder):
         registry.entry("noisy_label")
 
 
-def test_another_file_has_other_runs(folder):
+def test_a_changed_file_has_other_runs(folder):
     mine = folder / "noisy_label.py"
     text = (PAPER / "noisy_label.py").read_text()
     ids = {}
@@ -207,7 +207,7 @@ def test_another_file_has_other_runs(folder):
     assert ids["first"] == ids["back"] != ids["changed"]
 
 
-def test_what_a_file_imports_is_part_of_it(folder):
+def test_imports_of_a_file_are_part_of_it(folder):
     mine, helper, far = (folder / f"{name}.py" for name in ("noisy_label", "_near", "_far"))
     mine.write_text("from ._near import one\n" + (PAPER / "noisy_label.py").read_text())
     helper.write_text("from . import _far\none = _far.one\n")
@@ -224,7 +224,7 @@ def test_what_a_file_imports_is_part_of_it(folder):
     assert own.version("noisy_label") % 2**32 == seen[0]
 
 
-def test_what_a_file_imports_by_its_whole_name_is_part_of_it(folder):
+def test_imports_by_full_name_are_part_of_a_file(folder):
     mine, package = folder / "noisy_label.py", folder / "_more" / "core.py"
     package.parent.mkdir()
     mine.write_text("from learners._near import one\nfrom ._more.core import two\nimport numpy\n")
@@ -298,7 +298,7 @@ def test_the_method_of_the_tutorial_keeps_the_contract(mean_vote, capsys):
         assert line in said
 
 
-def test_a_look_stops_at_its_line(mean_vote):
+def test_a_look_at_records_ends_the_fit_and_names_its_line(mean_vote):
     right = mean_vote.read_text()
     ask = "        self.weights_ = curator"
     look = "        if np.abs(sums).max() < 1:\n            sums = 0 * sums\n"
@@ -314,7 +314,7 @@ def test_a_look_stops_at_its_line(mean_vote):
     ("kept", "says"),
     [("sums", "holds float64 values"), ("curator", "has a Curator, which reveals the noise")],
 )
-def test_what_a_model_may_not_keep_is_named_with_its_line(mean_vote, kept, says):
+def test_a_forbidden_attribute_is_named_with_its_line(mean_vote, kept, says):
     ask = "        self.weights_ = curator"
     mean_vote.write_text(mean_vote.read_text().replace(ask, f"        self.kept_ = {kept}\n{ask}"))
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
@@ -340,7 +340,7 @@ def test_a_smaller_sensitivity_than_the_derived_one_is_refused(mean_vote):
 
 
 def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
-    right = announcing(mean_vote.read_text())
+    right = with_announced_sensitivity(mean_vote.read_text())
     wrong = right.replace("l1=2 * d, l2=2 * d**0.5", "l1=d, l2=d**0.5")
     assert wrong != right
     mean_vote.write_text(wrong)
@@ -399,8 +399,8 @@ def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_f
     ]
 
 
-def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
-    text = announcing(mean_vote.read_text())
+def test_a_number_that_multiplies_only_sums_is_found_at_its_end(mean_vote):
+    text = with_announced_sensitivity(mean_vote.read_text())
     weight = '    parameters={"weight": Parameter(1.0, float, low=0, high=10, open_low=True)},\n'
     for old, new in {
         "    approximate=True,\n": weight,
@@ -422,7 +422,7 @@ def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
     assert "times the announced sensitivity (6)" in breaches[1].why
 
 
-def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):
+def test_an_invalid_setting_of_the_contract_is_named(mean_vote):
     mean_vote.write_text(mean_vote.read_text() + "\n\ndef contract():\n    return ['fast']\n")
     with pytest.raises(ValueError, match=r"mean_vote.py: contract\(\) lists 'fast', which is nei"):
         cases_of("mean_vote")

@@ -67,7 +67,7 @@ def test_it_reads_no_dataset_and_no_output_that_it_does_not_name(outputs):
         context.table_of("accuracy")
 
 
-def test_a_mistake_in_what_it_reads_is_told_of_its_study(outputs):
+def test_a_mistake_in_its_reads_names_the_study(outputs):
     study = load(ROOT / "config/studies/quickstart.yaml")
     mine = outputs(MINE.replace("Reads()", "Reads(facts=request.options['price'])"))
     with pytest.raises(StudyError, match=r"a file: outputs: mine: reads\(\): KeyError: 'price'"):
@@ -100,7 +100,7 @@ def test_papers_of_this_project_are_listed():
     assert there <= set(papers.SHIPPED)
 
 
-def test_the_version_of_a_paper_of_ones_own_in_a_checkout_changes_with_its_file(
+def test_the_version_of_a_users_paper_in_a_checkout_changes_with_its_file(
     outputs, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
@@ -125,6 +125,6 @@ def test_the_version_of_a_paper_of_ones_own_in_a_checkout_changes_with_its_file(
         (MINE.replace('"mine"', '"accuracy"'), "an output 'accuracy' exists"),
     ],
 )
-def test_a_file_that_is_no_output_is_named(outputs, text, says):
+def test_a_file_without_an_output_is_named(outputs, text, says):
     with pytest.raises(ValueError, match=says):
         outputs(text)

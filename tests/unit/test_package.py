@@ -35,7 +35,7 @@ def test_all_versions_agree():
     assert PROJECT["version"] == privcurve.__version__ == citation["version"] == newest
 
 
-def test_the_classifiers_name_what_is_tried():
+def test_the_classifiers_name_tested_versions():
     """The README lists the Pythons and systems that `.ci` tests."""
     named = [text.split(" :: ") for text in PROJECT["classifiers"]]
     pythons = [text[-1] for text in named if text[0] == "Programming Language"]
@@ -56,7 +56,7 @@ def test_the_citation_has_what_its_schema_requires():
 
 
 @pytest.mark.slow
-def test_the_package_shows_what_is_meant_and_imports_it_when_it_is_used():
+def test_the_package_lists_its_names_and_imports_them_on_use():
     code = (
         "import sys, privcurve; print({*dir(privcurve)} ^ {*privcurve.__all__});"
         "print({'numpy', 'pandas', 'scipy', 'sklearn', 'numba', 'yaml'} & {*sys.modules});"
@@ -74,7 +74,7 @@ def test_hosted_ci_runs_what_a_contributor_runs():
     assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in commands)
 
 
-# Requirements ------ ------------------------------------------------------------------
+# Requirements -------------------------------------------------------------------------
 
 
 def imports(module):
@@ -102,7 +102,7 @@ def installed_as(package):
     return INSTALLED_AS.get(package, package.replace("_", "-"))
 
 
-def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_used():
+def test_the_library_imports_its_requirements_and_extras_only_on_use():
     core, later = set(), set()
     for module, path in MODULES.items():
         for package, at_once in imports(module):
@@ -115,7 +115,7 @@ def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_use
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "examples"])
-def test_what_others_import_of_the_package_is_there(folder):
+def test_names_that_other_files_import_from_the_package_exist(folder):
     for path in (ROOT / folder).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privcurve"):
@@ -124,7 +124,7 @@ def test_what_others_import_of_the_package_is_there(folder):
                     import_module(f"{node.module}.{name}")
 
 
-def test_each_extra_has_what_messages_say_it_has():
+def test_each_extra_has_the_packages_that_messages_name():
     for package, extra in EXTRAS.values():
         assert package in {requirement.name for requirement in OF_EXTRA[extra]}
 
@@ -172,14 +172,14 @@ def test_one_lock_can_be_added_to_another():
             assert together.setdefault(name, versions) == versions, (lock, name)
 
 
-def test_the_oldest_versions_that_are_allowed_are_those_that_are_tested():
+def test_the_oldest_allowed_versions_are_tested():
     versions = pinned(OLDEST)
     for requirement in (*LIBRARY, *OF_EXTRA["workflow"]):
         (lowest,) = (one.version for one in requirement.specifier if one.operator == ">=")
         assert {*map(Version, versions[requirement.name])} == {Version(lowest)}, requirement
 
 
-def test_set_up_takes_nothing_but_what_is_locked():
+def test_set_up_installs_only_locked_packages():
     for name in ("Makefile", "Dockerfile"):
         lines = (ROOT / name).read_text().splitlines()
         installs = [

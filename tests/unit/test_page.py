@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from page_of_a_study import make_page, texts
+from page_of_a_study import csv_texts, make_leaderboard_page
 
 from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
@@ -25,14 +25,14 @@ TEXT, DRAWN = 4.5, 3.0
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("page"))
+def page_path(tmp_path_factory):
+    return make_leaderboard_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def outputs(made, monkeypatch):
+def outputs(page_path, monkeypatch):
     """Return {word: output} of the page's study, and change to its folder."""
-    monkeypatch.chdir(made.parents[2])
+    monkeypatch.chdir(page_path.parents[2])
     plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     return {one.output.word: one for one in plan.study_outputs("tiny")}
 
@@ -54,13 +54,13 @@ def words(path):
         ),
     ],
 )
-def test_a_standard_error_says_what_it_covers(scored_on, says):
+def test_a_standard_error_is_explained(scored_on, says):
     assert says in errors_key("auc", scored_on)
 
 
-def test_one_small_file_that_names_no_other_and_runs_no_program(made):
-    assert made.stat().st_size < MOST_BYTES
-    text = made.read_text("utf-8")
+def test_one_small_file_that_names_no_other_and_runs_no_program(page_path):
+    assert page_path.stat().st_size < MOST_BYTES
+    text = page_path.read_text("utf-8")
     assert "<script" not in text
     assert "onload" not in text
     assert not re.search(r'(src|href)="(?!data:|#)', text)
@@ -69,9 +69,9 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(made):
     assert "A rule &lt;/script&gt; &amp; more" in text
 
 
-def test_the_page_says_what_the_terminal_says(made, outputs):
+def test_the_page_has_the_sentences_of_the_terminal(page_path, outputs):
     """The page has the sentences of the terminal at every ε, with models without privacy."""
-    said = words(made)
+    said = words(page_path)
     for dataset in outputs["accuracy"].study.datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
             assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
@@ -92,14 +92,14 @@ def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(outputs, m
 @pytest.mark.slow
 def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "dataset_title", lambda name: "Patients")
-    said = words(make_page(tmp_path))
+    said = words(make_leaderboard_page(tmp_path))
     assert "Patients (toy-line)" in said
     assert "Patients (toy-line-fine)" in said
 
 
-def test_every_score_is_that_of_the_table(made):
-    table = texts(made.parents[1] / "tables/tiny/accuracy.csv")
-    said = words(made)
+def test_every_score_is_in_the_table(page_path):
+    table = csv_texts(page_path.parents[1] / "tables/tiny/accuracy.csv")
+    said = words(page_path)
     assert set(table["accuracy"]) != {""}
     for row in table.to_dict("records"):
         for name in ("accuracy", "auc", "log_loss"):
@@ -107,10 +107,10 @@ def test_every_score_is_that_of_the_table(made):
             assert f"\n{score:.3f} ± {error:.3f}\n" in said
 
 
-def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
-    said = words(made)
+def test_settings_ledgers_and_the_worst_that_the_audit_found(page_path):
+    said = words(page_path)
     assert "n_rounds = 9" in said
-    (ledger,) = set(texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
+    (ledger,) = set(csv_texts(page_path.parents[1] / "tables/tiny/ledgers.csv").query(
         "method == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
     assert ledger.removeprefix("The model is made of ") in said
     # The page omits audit results beyond the statement.
@@ -119,26 +119,26 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
 
 
 @pytest.mark.slow
-def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path, monkeypatch):
+def test_the_page_of_private_records_warns_in_one_line_at_its_top(page_path, tmp_path, monkeypatch):
     describe = leaderboard.description_of
     monkeypatch.setattr(
         leaderboard,
         "description_of",
         lambda name: replace(describe(name), public_benchmark=name != "toy-line-fine"),
     )
-    text = make_page(tmp_path).read_text("utf-8")
+    text = make_leaderboard_page(tmp_path).read_text("utf-8")
     top, _, below = text.partition("<nav>")
     assert leaderboard.OWNERS in top
     assert len(leaderboard.OWNERS) < 100
     assert " ".join(html.unescape(below).split()).count(" ".join(LOOKED.split())) == 1
     # A page of public benchmarks has no warning.
-    assert leaderboard.OWNERS not in made.read_text("utf-8")
+    assert leaderboard.OWNERS not in page_path.read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path):
-    assert '<div class="curves"' in made.read_text("utf-8")
-    alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
+def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(page_path, tmp_path):
+    assert '<div class="curves"' in page_path.read_text("utf-8")
+    alone = make_leaderboard_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
     rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
     # Two datasets with three measures each; some learners have no colour.
@@ -168,7 +168,7 @@ def test_a_curve_has_a_gap_where_a_training_has_failed():
     assert [one.html.count('<i class="dot') for one in drawn] == [4, 3]
 
 
-def test_names_beside_curves_are_apart_and_near_their_ends():
+def test_names_next_to_curves_are_apart_and_near_their_ends():
     places = [0.0, 0.01, 0.02, 0.5, 0.52, 0.99, 1.0]
     moved = pictures._spread_names(places)
     gaps = [b - a for a, b in itertools.pairwise(moved)]

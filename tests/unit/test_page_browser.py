@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from own_release import release_request
-from page_of_a_study import make_page
+from page_of_a_study import make_leaderboard_page
 
 from privcurve.releases.release import release
 from privcurve.releases.released import PAGE
@@ -23,12 +23,12 @@ PHONE, DESK, SHEET = (390, 844), (1280, 1000), (794, 1123)
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("page"))
+    return make_leaderboard_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def dots(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
+    return make_leaderboard_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ return [...document.querySelectorAll("figure")].flatMap((figure) => {
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_nothing_is_cut_and_no_names_stand_on_each_other(driver, page, dots, size):
+def test_nothing_is_cut_and_no_names_overlap(driver, page, dots, size):
     for path in (page, dots):
         see(driver, path, size)
         assert driver.execute_script("return innerWidth") == size[0]
@@ -107,7 +107,7 @@ def test_a_link_leads_to_its_dataset(driver, page):
     assert target.text == link.text == "Toy line, fine"
 
 
-def test_a_name_stands_beside_the_end_of_its_curve(driver, page):
+def test_a_name_is_next_to_the_end_of_its_curve(driver, page):
     see(driver, page)
     ends = """
     const figure = document.querySelector(".curves");
@@ -126,7 +126,7 @@ def test_a_name_stands_beside_the_end_of_its_curve(driver, page):
     assert all(0 < right < 90 and aside < 90 for right, aside in places)
 
 
-def test_the_dark_has_its_own_ground_and_colours_and_paper_has_not(driver, page):
+def test_dark_mode_has_its_own_colours_and_print_does_not(driver, page):
     look = """
     const dot = document.querySelector(".dot.c0");
     return [getComputedStyle(document.body).backgroundColor, getComputedStyle(dot).backgroundColor];
@@ -141,7 +141,7 @@ def test_the_dark_has_its_own_ground_and_colours_and_paper_has_not(driver, page)
     assert paper == light
 
 
-def test_what_is_folded_is_printed(driver, page):
+def test_folded_details_are_printed(driver, page):
     see(driver, page)
     ledger = driver.find_elements("css selector", "details td")[-1]
     assert not ledger.is_displayed()
@@ -153,7 +153,7 @@ def test_what_is_folded_is_printed(driver, page):
     assert [one for one in driver.execute_script(hidden) if not one.startswith("<i ")] == []
 
 
-def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
+def test_details_are_reached_with_the_tab_key(driver, page):
     see(driver, page)
     body = driver.find_element("css selector", "body")
     reached = set()

@@ -57,7 +57,7 @@ def test_intervals_are_wider_where_repeats_share_records(fold, factor):
     assert row["scored_on"] == ("test" if fold == "test" else "folds")
 
 
-def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
+def test_a_lower_loss_leads_and_methods_without_it_are_left_out():
     frame = runs({name: {"base": BASE, "a": BASE, "votes": BASE} for name in ("one", "two")})
     frame["log_loss"] = 0.5 - frame["method"].eq("a") * frame["repeat"] / 100
     frame.loc[frame["method"] == "votes", "log_loss"] = math.nan
@@ -104,7 +104,7 @@ def test_a_failed_training_makes_its_dataset_count_for_no_method():
     assert (row["mean_rank"], row["reference_mean_rank"]) == (1, 2)
 
 
-def test_what_failed_in_its_selection_is_a_failure_too():
+def test_a_failed_selection_is_a_failure_too():
     """Dataset three has no runs of the method."""
     values = {name: {"base": BASE, "a": shifted(0.01, 0.01, 0.01, 0.02)} for name in ("one", "two")}
     each = comparison.compare_by_dataset(runs({**values, "three": {"base": BASE}}), "base", ["a"])
@@ -180,7 +180,7 @@ def test_runs_of_other_splits_are_not_paired():
         ({}, "needs the option 'method'"),
     ],
 )
-def test_what_can_not_be_compared_is_refused_by_name(options, told):
+def test_an_impossible_comparison_is_refused_by_name(options, told):
     with pytest.raises(study.StudyError, match=told):
         output_request("comparison", options, outputs=["accuracy"])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_parts import COLUMNS, DELTA, SEED, N, gam
+from own_parts import COLUMNS, DELTA, SEED, N, privgam_request
 from own_release import release_request
 from small_study import study_with
 
@@ -40,7 +40,7 @@ def in_memory(data):
 
 def first_release(setting, output):
     """Return the model of a release; delete its traces, so that the next one is the first again."""
-    released = release(gam(**setting), seed=SEED, output=Path(output))
+    released = release(privgam_request(**setting), seed=SEED, output=Path(output))
     # The stream of a release depends on its number.
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
@@ -68,7 +68,7 @@ OTHERS = [
 @pytest.mark.parametrize(
     "setting", [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)], ids=str
 )
-def test_a_release_in_parts_is_that_in_one_memory(write_public_dataset, setting):
+def test_a_release_in_parts_equals_a_release_in_one_memory(write_public_dataset, setting):
     texts = set()
     for number, rows in enumerate((None, N, 100, 37), 1):
         write_public_dataset(rows)
@@ -87,7 +87,9 @@ CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
     ],
     ids=str,
 )
-def test_so_it_is_of_three_classes(write_public_dataset, setting):
+def test_a_release_in_parts_equals_one_in_one_memory_for_three_classes(
+    write_public_dataset, setting
+):
     texts = set()
     for number, rows in enumerate((None, 90), 1):
         write_public_dataset(rows, columns=[COLUMNS[0], COLUMNS[2]], **CLASSES)
@@ -136,7 +138,7 @@ def test_parts_have_the_checksum_and_the_records_of_one_memory(write_public_data
     assert len(list(Path("coded").glob("*parts-*/*.npy"))) == 2 * len(again.parts) == 28
 
 
-def test_what_is_coded_in_another_form_is_coded_again(write_public_dataset):
+def test_data_encoded_in_another_form_are_encoded_again(write_public_dataset):
     write_public_dataset(100)
     datasets.prepare("mine", "coded")
     write_public_dataset()
@@ -192,7 +194,7 @@ class Counting:
         return self.n
 
 
-def test_what_failed_half_way_answers_nothing_more(write_public_dataset):
+def test_a_part_that_failed_half_way_answers_no_more(write_public_dataset):
     write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, Counting)
@@ -231,20 +233,20 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(
     with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
         release(release_request(learner="choose"), seed=SEED)
     with pytest.raises(ReleaseError, match="partitioned: use trust = 'central'"):
-        release(gam(learner="random_trees"), seed=SEED)
+        release(privgam_request(learner="random_trees"), seed=SEED)
     fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
     write_public_dataset(100, columns=fine)
     with pytest.raises(
         ReleaseError, match="noisy_bayes merges mixed bins with all records in memory"
     ):
-        release(gam(learner="noisy_bayes"), seed=SEED)
+        release(privgam_request(learner="noisy_bayes"), seed=SEED)
     domain = datasets.describe("mine").domain
     none = PartedRecords((), np.array(domain.n_bins))
     with pytest.raises(ValueError, match="lazybb needs all records in memory"):
         registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 
-def test_an_ordinary_table_is_one_part_whoever_adds_up(write_public_dataset, capsys):
+def test_an_ordinary_table_is_one_part_with_any_executor(write_public_dataset, capsys):
     write_public_dataset()
     for number, how in enumerate((["--engine", "dask"], ["--scheduler", "tcp://127.0.0.1:1"])):
         words = ["--epsilon", "1", "--learner", "noisy_bayes", "--seed", "1", *how]
@@ -252,7 +254,7 @@ def test_an_ordinary_table_is_one_part_whoever_adds_up(write_public_dataset, cap
         assert "mine is one part, which trains here" in capsys.readouterr().err
 
 
-def test_what_needs_all_records_in_memory_says_so(write_public_dataset):
+def test_operations_that_need_all_records_in_memory_say_so(write_public_dataset):
     write_public_dataset(100)
     datasets.prepare("mine", "coded")
     with pytest.raises(DatasetError, match=r"mine must be in memory .* rows_per_part: 0 in"):
@@ -266,7 +268,7 @@ def test_parts_are_of_all_records(write_public_dataset):
 
 
 @pytest.mark.parametrize("damage", ["codes", "labels", "cut", "empty", "gone"])
-def test_a_part_that_is_not_what_was_coded_is_refused(write_public_dataset, damage):
+def test_a_changed_part_is_refused(write_public_dataset, damage):
     write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     path = Path(part.path)
@@ -303,7 +305,9 @@ def test_records_that_are_refused_leave_no_parts(write_public_dataset):
 def stopped(write_public_dataset, monkeypatch):
     """Stop a release during training; return the model that it would have had."""
     write_public_dataset(100)
-    expected = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
+    expected = (
+        release(privgam_request(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
+    )
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
 
@@ -315,35 +319,35 @@ def stopped(write_public_dataset, monkeypatch):
     trained, close = releasing._train, BudgetLedger.close
     monkeypatch.setattr(releasing, "_train", killed)
     with pytest.raises(SystemExit):
-        release(gam(), seed=SEED)
+        release(privgam_request(), seed=SEED)
     monkeypatch.setattr(releasing, "_train", trained)
     monkeypatch.setattr(BudgetLedger, "close", close)
     return expected
 
 
-def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
+def test_a_stopped_release_is_resumed_and_epsilon_is_spent_once(stopped):
     ledger = BudgetLedger(Path("releases/mine"))
     assert [one.state for one in ledger.releases()] == [RESERVED]
-    released = release(gam(), seed=SEED, resume=True)
+    released = release(privgam_request(), seed=SEED, resume=True)
     assert released.path(MODEL).read_text() == stopped
     assert [one.state for one in ledger.releases()] == [DONE]
     assert len(released.prices) == 1
     with pytest.raises(ReleaseError, match="nothing to resume"):
-        release(gam(), seed=SEED, resume=True)
+        release(privgam_request(), seed=SEED, resume=True)
 
 
 def test_only_the_same_release_is_resumed(stopped, write_public_dataset):
     with pytest.raises(ReleaseError, match="nothing to resume"):
-        release(gam(delta=2 * DELTA), seed=SEED, resume=True)
+        release(privgam_request(delta=2 * DELTA), seed=SEED, resume=True)
     with pytest.raises(ReleaseError, match="began with another model_epsilon"):
-        release(gam(epsilon=0.5), seed=SEED, resume=True)
+        release(privgam_request(epsilon=0.5), seed=SEED, resume=True)
     with pytest.raises(ReleaseError, match="began with another parameters"):
-        release(gam(parameters={"n_estimate": None}), seed=SEED, resume=True)
+        release(privgam_request(parameters={"n_estimate": None}), seed=SEED, resume=True)
     with pytest.raises(ReleaseError, match="began with another seed"):
-        release(gam(), seed=SEED + 1, resume=True)
+        release(privgam_request(), seed=SEED + 1, resume=True)
     write_public_dataset(100, n=N - 1)
     with pytest.raises(ReleaseError, match=r"began with another (checksum|sources)"):
-        release(gam(), seed=SEED, resume=True)
+        release(privgam_request(), seed=SEED, resume=True)
     assert [one.state for one in BudgetLedger(Path("releases/mine")).releases()] == [RESERVED]
 
 
@@ -356,13 +360,13 @@ def test_a_secret_release_is_resumed_within_its_budget(write_public_dataset, mon
 
     monkeypatch.setattr(releasing, "_train", lost)
     with pytest.raises(ReleaseError, match="--resume finishes this one, at no further price"):
-        release(gam())
+        release(privgam_request())
     monkeypatch.setattr(releasing, "_train", trained)
     (begun,) = BudgetLedger(Path("releases/mine")).releases()
     assert begun.state == FAILED
     with pytest.raises(BudgetError, match="is spent by 1 release"):
-        release(gam())
-    released = release(gam(), resume=True)
+        release(privgam_request())
+    released = release(privgam_request(), resume=True)
     assert (released.release.number, released.price.epsilon) == (1, 1.0)
     assert released.statement.epsilon == 1.0
 

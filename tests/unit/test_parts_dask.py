@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_parts import DELTA, SEED, gam
+from own_parts import DELTA, SEED, privgam_request
 
 from privcurve import datasets, parts
 from privcurve.learners.additive.residuals import Query, ScoredRows, bin_maps
@@ -38,7 +38,7 @@ def test_without_the_package_one_message_says_how_to_get_it(write_public_dataset
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setattr(datasets, "prepare", None)
     with pytest.raises(ReleaseError, match=r"pip install 'privcurve\[dask\]'. Nothing was trained"):
-        release(gam(), seed=SEED, engine="dask")
+        release(privgam_request(), seed=SEED, engine="dask")
 
 
 @needs_dask
@@ -46,7 +46,7 @@ def test_a_scheduler_that_does_not_answer_is_named(write_public_dataset, monkeyp
     write_public_dataset(100)
     monkeypatch.setattr(parts, "WAIT", 0.3)
     with pytest.raises(ReleaseError, match=r"Dask has no workers at tcp://127\.0\.0\.1:1: "):
-        release(gam(), seed=SEED, scheduler="tcp://127.0.0.1:1")
+        release(privgam_request(), seed=SEED, scheduler="tcp://127.0.0.1:1")
 
 
 class Machines:
@@ -95,7 +95,7 @@ def machines(tmp_path, monkeypatch):
 def expected(write_public_dataset):
     """Return the model of the same records without parts; restore the folder."""
     write_public_dataset(n=N)
-    text = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
+    text = release(privgam_request(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
     write_public_dataset(ROWS, n=N)
@@ -142,7 +142,7 @@ def fail_on_workers(machines):
 @pytest.mark.slow
 def test_two_workers_make_the_same_model_and_log_nothing_exact(machines, expected, at_question):
     answers = at_question(1, lambda: None)
-    released = release(gam(), seed=SEED, scheduler=machines.address)
+    released = release(privgam_request(), seed=SEED, scheduler=machines.address)
     assert released.path(MODEL).read_text() == expected
     fail_on_workers(machines)
     logs = machines.text()
@@ -159,7 +159,7 @@ def test_two_workers_make_the_same_model_and_log_nothing_exact(machines, expecte
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(machines, expected, at_question):
     answers = at_question(2, machines.workers[0].kill)
-    released = release(gam(), seed=SEED, scheduler=machines.address)
+    released = release(privgam_request(), seed=SEED, scheduler=machines.address)
     assert released.path(MODEL).read_text() == expected
     assert len(answers) == 12 * 7
     assert machines.workers[0].wait() == -signal.SIGKILL
@@ -167,13 +167,11 @@ def test_a_worker_that_is_killed_changes_nothing(machines, expected, at_question
 
 @needs_dask
 @pytest.mark.slow
-def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
-    machines, expected, at_question, monkeypatch
-):
+def test_a_release_without_remaining_workers_ends(machines, expected, at_question, monkeypatch):
     monkeypatch.setattr(parts, "WAIT", 1)
     at_question(2, lambda: [worker.kill() for worker in machines.workers])
     with pytest.raises(ReleaseError, match=r"could not query all parts: .* workers .*--resume"):
-        release(gam(), seed=SEED, scheduler=machines.address)
+        release(privgam_request(), seed=SEED, scheduler=machines.address)
 
 
 @needs_dask
@@ -187,7 +185,7 @@ def test_machines_with_another_version_are_refused_before_anything_is_spent(
     monkeypatch.setattr(parts, "VERSION", "0.0.0")
     monkeypatch.setattr(parts, "PACKAGE", package)
     with pytest.raises(ReleaseError, match=f"{place}.*install 0.0.0 on each"):
-        release(gam(), seed=SEED, scheduler=machines.address)
+        release(privgam_request(), seed=SEED, scheduler=machines.address)
     assert not BudgetLedger(Path("releases/mine")).releases()
 
 
@@ -224,13 +222,13 @@ def test_a_coordinator_that_was_killed_is_resumed_and_epsilon_is_spent_once(mach
 def test_a_release_without_workers_can_be_resumed_on_this_machine(machines, expected, at_question):
     at_question(2, machines.stop)
     with pytest.raises(ReleaseError, match="--resume finishes this one"):
-        release(gam(), seed=SEED, scheduler=machines.address)
-    released = release(gam(), seed=SEED, resume=True)
+        release(privgam_request(), seed=SEED, scheduler=machines.address)
+    released = release(privgam_request(), seed=SEED, resume=True)
     assert released.path(MODEL).read_text() == expected
 
 
 @needs_dask
-def test_what_stands_for_a_part_is_sent_without_its_records(write_public_dataset):
+def test_the_recipe_of_a_part_is_sent_without_its_records(write_public_dataset):
     import cloudpickle
 
     write_public_dataset(100)

@@ -50,7 +50,7 @@ def without(monkeypatch):
     return hide
 
 
-# Missing packages ------ -------------------------------------------------------------
+# Missing packages --------------------------------------------------------------------
 
 
 def test_an_absent_package_is_named_with_the_way_to_get_it(without):
@@ -63,7 +63,7 @@ def test_an_absent_package_is_named_with_the_way_to_get_it(without):
 EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0.1]}}
 
 
-def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
+def test_a_study_without_the_package_leaves_the_peer_out_with_a_note(without):
     without("interpret")
     made = study.from_mapping(
         study_mapping({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
@@ -98,11 +98,11 @@ def test_a_study_with_the_package_has_all_methods():
     assert made.skipped == ()
 
 
-# Data that the libraries get ------ --------------------------------------------------
+# Data that the libraries get ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_no_library_looks_at_the_data_for_what_is_public(name):
+def test_no_library_reads_public_facts_from_the_data(name):
     X, y, n_bins = problem()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -130,7 +130,7 @@ def test_ebm_bins_lie_within_the_public_bounds():
 
 
 @needs_interpret
-def test_nominal_columns_of_ebm_show_which_categories_occur_and_the_statement_says_so():
+def test_nominal_columns_of_ebm_reveal_categories_and_the_statement_excludes_it():
     X, y, n_bins = problem()
     X[:, 2] = 2 * (X[:, 2] > 0)  # no record has category 1
     ordered = (True, True, False, True)
@@ -163,7 +163,7 @@ def test_trees_train_on_repeated_records():
         assert weighted < learner.fit(X, y).decision_function(X).mean()
 
 
-# Claims of the libraries ------ ------------------------------------------------------
+# Claims of the libraries -------------------------------------------------------------
 
 
 @needs_interpret

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from made_up_study import MADE_UP_STUDY, write_made_up_study
-from small_study import ROOT, SMALL_STUDY, plan_with_studies
+from small_study import ROOT, SMALL_STUDY, plan_with_studies, small_study_with
 
 from privcurve import datasets
 from privcurve.experiments import results
@@ -22,20 +22,22 @@ from privcurve.outputs.registry import OUTPUTS
 from privcurve.workflow import plan, reading
 
 
-def small(*outputs, **changes):
+def outputs_of_small_study(*outputs, **changes):
     raw = {**SMALL_STUDY, **({"outputs": list(outputs)} if outputs else {}), **changes}
     return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")
 
 
 def test_a_study_has_tables_and_curves_by_default():
-    files = [str(path) for one in small() for path in one.files.all]
+    files = [str(path) for one in outputs_of_small_study() for path in one.files.all]
     assert "results/tables/s/accuracy.csv" in files
     assert "results/tables/s/selected_settings.md" in files
     assert "results/figures/s.pdf" in files
-    assert next(one.target for one in small()) == "s_accuracy"
+    assert next(one.target for one in outputs_of_small_study()) == "s_accuracy"
 
 
 MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
+FREE = {"learner": "majority", "epsilon": math.inf}
+MAJORITY = {"entry": "majority", "epsilon": 1}
 
 
 @pytest.mark.parametrize(
@@ -49,17 +51,11 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"accuracy": {"name": "../a"}}], "'name' must have only letters, digits, _ and -; got"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": 3}}], "no epsilon = 3"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "got True"),
-        (
-            [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
-            "learner must be one of lazybb, topdown; got",
-        ),
-        (
-            ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
-            "learner must be LazyBB with 1-rules; got majority",
-        ),
+        ([{"model_card": FREE | {"dataset": "toy-line"}}], "must be one of lazybb, topdown; got"),
+        (["accuracy", {"rademacher": FREE}], "learner must be LazyBB with 1-rules; got majority"),
         (
             [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
-            "draws must be at least 2",
+            "draws must be at least",
         ),
         ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19 and "),
         ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and "),
@@ -72,10 +68,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "got 'epsilo'"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "a value of a curve; got 0.7"),
         ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "of a curve; got 'toyline'"),
-        (
-            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "entry": "majority"}}}],
-            "at: must be values of a curve",
-        ),
+        ([{"sweep": {"x": "epsilon", "at": MAJORITY}}], "at: must be values of a curve"),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
         (["claims"], "must be in papers/claims.yaml, which does not exist"),
         ([{"printed": {"learner": "boost"}}], "paper must have printed numbers"),
@@ -85,9 +78,9 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures must be a list of"),
     ],
 )
-def test_what_can_not_be_made_is_named(outputs, says):
+def test_an_output_that_cannot_be_made_is_named(outputs, says):
     with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
-        small(*outputs)
+        outputs_of_small_study(*outputs)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +91,7 @@ def test_what_can_not_be_made_is_named(outputs, says):
         ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
 )
-def test_printed_numbers_that_nothing_is_beside_are_refused(
+def test_printed_numbers_without_a_counterpart_are_refused(
     tmp_path, monkeypatch, file, calibrations, says
 ):
     monkeypatch.chdir(tmp_path)
@@ -106,14 +99,16 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
     Path(f"papers/mine/printed/{file}.csv").touch()
     boost = {"learner": "lazybb", "calibrations": calibrations}
     with pytest.raises(StudyError, match=says):
-        small({"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine")
+        outputs_of_small_study(
+            {"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine"
+        )
 
 
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
-def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
+def test_votes_added_to_a_public_start_are_not_shown_separately(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
     with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
-        small(output, learners={"boost": boost}, neighbours="private-columns")
+        outputs_of_small_study(output, learners={"boost": boost}, neighbours="private-columns")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +124,7 @@ def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
     says = re.escape("got boost~proved and boost~proved~delta=1e-05")
     with pytest.raises(StudyError, match=says):
-        small(*outputs, learners={"boost": boost})
+        outputs_of_small_study(*outputs, learners={"boost": boost})
 
 
 @pytest.mark.parametrize(
@@ -139,14 +134,16 @@ def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
         ({"finalists": {"settings": 2, "draws": 2}}, "'finalists' are a second round"),
     ],
 )
-def test_words_that_would_have_no_effect_are_refused(changes, says):
+def test_keys_without_effect_are_refused(changes, says):
     with pytest.raises(StudyError, match=f"s.yaml: {says}.*leave it out"):
-        small(**changes)
+        outputs_of_small_study(**changes)
     boost = {**SMALL_STUDY["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
-    assert small(figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost})
+    assert outputs_of_small_study(
+        figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost}
+    )
 
 
-def test_without_selection_there_is_no_table_of_what_was_selected():
+def test_without_selection_there_is_no_table_of_selected_settings():
     resampling = {"select": "all", "splits": {"folds": 2}}
     changes = {key: value for key, value in SMALL_STUDY.items() if key not in ("folds", "repeats")}
     made = from_mapping({**changes, **resampling, "outputs": ["accuracy"]}, "s", "s.yaml")
@@ -154,7 +151,7 @@ def test_without_selection_there_is_no_table_of_what_was_selected():
         plan.outputs_of(made, "s.yaml")
 
 
-def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
+def test_a_study_that_cannot_be_read_stops_only_its_own_targets(tmp_path):
     run = plan_with_studies(tmp_path, good=SMALL_STUDY, bad="title: [")
     assert list(run.studies) == ["good"]
     (note,) = run.notes(["good"])
@@ -168,21 +165,21 @@ def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit uses the first study.
     run = plan_with_studies(
-        tmp_path, ("bad", "good"), good=SMALL_STUDY, bad={**SMALL_STUDY, "epsilons": [-1]}
+        tmp_path, ("bad", "good"), good=SMALL_STUDY, bad=small_study_with(epsilons=[-1])
     )
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
     assert "epsilon must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
-    run = plan_with_studies(tmp_path, good={**SMALL_STUDY, "outputs": ["selected_settings"]})
+    run = plan_with_studies(tmp_path, good=small_study_with(outputs=["selected_settings"]))
     (why,) = run.refusals.values()
     assert why == "leaderboard: no configured study has the output accuracy, which it shows: good"
 
 
-def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tmp_path):
+def test_notes_concern_the_requested_or_configured_studies(tmp_path):
     large = {"privgam": {"learner": "privgam", "deltas": [0.5]}}
-    run = plan_with_studies(tmp_path, good=SMALL_STUDY, large={**SMALL_STUDY, "learners": large})
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, large=small_study_with(learners=large))
     for words in (["large"], ["-n", "large_accuracy"], ["results/tables/large/accuracy.csv"]):
         assert "is not private on toy-line" in run.notes(words)[0]
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
@@ -192,7 +189,7 @@ def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
     own = {**SMALL_STUDY["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
     both = {**own, "gam": {"learner": "privgam"}}
     run = plan_with_studies(
-        tmp_path, good={**SMALL_STUDY, "learners": own}, used={**SMALL_STUDY, "learners": both}
+        tmp_path, good=small_study_with(learners=own), used=small_study_with(learners=both)
     )
     (note,) = run.notes(["good"])
     assert note.endswith("good.yaml: epsilons: no learner uses them, as each has its own")
@@ -207,7 +204,7 @@ def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
 
 def test_two_studies_may_not_write_the_same_file(tmp_path):
     run = plan_with_studies(
-        tmp_path, good={**SMALL_STUDY, "figure": "one"}, another={**SMALL_STUDY, "figure": "one"}
+        tmp_path, good=small_study_with(figure="one"), another=small_study_with(figure="one")
     )
     # The configured folder takes precedence.
     assert list(run.studies) == ["good"]
@@ -220,7 +217,7 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     folder = tmp_path / "papers/mine/studies"
     folder.mkdir(parents=True)
-    (folder / "first.yaml").write_text(yaml.safe_dump({**SMALL_STUDY, "paper": "mine"}))
+    (folder / "first.yaml").write_text(yaml.safe_dump(small_study_with(paper="mine")))
     run = reading.read({**configuration, "studies": ["first"]}, tmp_path)
     assert list(run.studies) == ["first", "good"]
     assert str(run.files["first"]) == "papers/mine/studies/first.yaml"
@@ -242,7 +239,7 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     assert list(reading.study_files({"studies_folder": "config/studies"}, tmp_path)) == ["good"]
 
 
-def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
+def test_a_study_name_of_two_papers_belongs_to_neither(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     for paper in ("mine", "other"):
@@ -260,8 +257,8 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     assert list(reading.read(configuration, tmp_path).studies) == ["first", "good"]
 
 
-def test_papers_are_the_studies_that_say_so(tmp_path):
-    run = plan_with_studies(tmp_path, good=SMALL_STUDY, paper={**SMALL_STUDY, "paper": "mine"})
+def test_studies_with_the_key_paper_are_papers(tmp_path):
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, paper=small_study_with(paper="mine"))
     assert run.paper_studies == ["paper"]
     files = run.files_of(run.paper_studies)
     assert "results/tables/paper/accuracy.csv" in files
@@ -284,7 +281,7 @@ def test_rules_run_in_the_environment_that_snakemake_runs_in():
         assert not re.findall(r"^ *(conda|container|envmodules):", path.read_text(), re.MULTILINE)
 
 
-def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
+def test_rules_of_the_login_node_can_be_chosen(tmp_path):
     run = plan_with_studies(tmp_path, good=SMALL_STUDY)
     assert run.is_local("data")
     assert run.is_local("outputs")
@@ -311,29 +308,29 @@ def digests():
     return {one.key: made.digest(one) for one in made.study_outputs("tiny")}
 
 
-def changed(before):
+def changed_digests(before):
     return {key for key, digest in digests().items() if digest != before[key]}
 
 
-def test_a_new_version_makes_an_output_again_and_what_is_made_from_it(tiny, monkeypatch):
+def test_a_new_version_remakes_an_output_and_its_readers(tiny, monkeypatch):
     before = digests()
     monkeypatch.setattr(type(OUTPUTS["learning_curves"]), "version", 99)
-    assert changed(before) == {"learning_curves"}
+    assert changed_digests(before) == {"learning_curves"}
     monkeypatch.setattr(type(OUTPUTS["sparsity"]), "version", 99)
-    assert changed(before) == {"learning_curves", "sparsity", "printed"}
+    assert changed_digests(before) == {"learning_curves", "sparsity", "printed"}
 
 
-def test_what_is_read_is_in_the_digest(tiny):
+def test_the_digest_covers_everything_that_is_read(tiny):
     before = digests()
     printed = Path("papers/tiny/printed/settings.csv")
     printed.write_text(printed.read_text().replace(",9\n", ",5\n"))
-    assert changed(before) == {"printed"}
+    assert changed_digests(before) == {"printed"}
     before = digests()
     rule = {"learner": "one_rule", "vary": {"mechanism": ["auto", "permute_and_flip"]}}
     write_made_up_study(Path(), learners={**MADE_UP_STUDY["learners"], "rule": rule})
     # The table of Rademacher complexity reads the accuracy table.
-    assert {"sparsity", "model_card", "audit"}.isdisjoint(changed(before))
-    assert {"accuracy", "sweep"} <= changed(before)
+    assert {"sparsity", "model_card", "audit"}.isdisjoint(changed_digests(before))
+    assert {"accuracy", "sweep"} <= changed_digests(before)
 
 
 def make(made, request):
@@ -342,7 +339,7 @@ def make(made, request):
     record.output_record(context).write(made.digest(request))
 
 
-def test_a_record_says_whether_files_are_what_is_wanted(tiny):
+def test_a_record_tells_whether_files_are_current(tiny):
     request = tiny.study_outputs("tiny")[0]
     assert not tiny.is_current(request)
     make(tiny, request)
@@ -377,7 +374,7 @@ def test_a_figure_is_made_again_of_a_table_of_other_data(tiny):
     assert not tiny.is_current(figure)
 
 
-def test_tables_that_no_study_makes_any_more_are_named(tiny):
+def test_leftover_tables_are_named(tiny):
     request = tiny.study_outputs("tiny")[0]
     make(tiny, request)
     assert tiny.notes(["tiny"]) == []
@@ -395,7 +392,7 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
     assert shrunk.notes(["tiny"]) == []
 
 
-def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(tiny):
+def test_leftover_tables_with_their_own_name_are_named(tiny):
     write_made_up_study(Path(), outputs=[{"accuracy": {"name": "mine"}}], paper=None)
     named = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     make(named, named.study_outputs("tiny")[0])
@@ -415,7 +412,7 @@ def is_stale(run, request, **changes):
     return new.is_stale(request.files.all, partial(new.is_current, request))
 
 
-def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
+def test_existing_files_that_are_not_current_are_stale(tiny):
     request = tiny.study_outputs("tiny")[0]
     assert not is_stale(tiny, request)
     make(tiny, request)
@@ -432,7 +429,7 @@ def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
     assert not is_stale(tiny, request)
 
 
-def test_what_can_not_be_judged_is_stale(tiny):
+def test_files_that_cannot_be_checked_are_stale(tiny):
     """For example, data without a description; the job reports the reason."""
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(domain.read_text().replace('"name": "toy-line"', '"name": "gone"'))
@@ -452,7 +449,7 @@ def test_a_job_with_trainings_that_failed_is_stale(tiny):
 TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}
 
 
-def beside_tiny(folder, **studies):
+def plan_with_tiny(folder, **studies):
     """Write studies next to the made-up one, and return the plan of all of them."""
     shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas", dirs_exist_ok=True)
     for name, content in studies.items():
@@ -462,7 +459,7 @@ def beside_tiny(folder, **studies):
 
 
 def test_claims_of_other_studies_come_together(tiny, tmp_path):
-    run = beside_tiny(tmp_path, whole=TOGETHER)
+    run = plan_with_tiny(tmp_path, whole=TOGETHER)
     assert run.broken == {}
     request = run.outputs["all_claims"]
     assert run.inputs(request) == ["results/tables/tiny/claims.csv"]
@@ -485,17 +482,17 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
     assert job.digest(job.study_outputs("whole")[0]) != before
 
 
-def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
+def test_a_claim_about_a_missing_study_is_named(tiny, tmp_path):
     claimed = Path("papers/tiny/claims.yaml")
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
     says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
-    assert says in beside_tiny(tmp_path).broken["tiny"]
+    assert says in plan_with_tiny(tmp_path).broken["tiny"]
     # The studies of a paper may be only in the paper's folder.
     Path("papers/tiny/studies").mkdir()
     shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
-    assert beside_tiny(tmp_path).broken.get("tiny") is None
+    assert plan_with_tiny(tmp_path).broken.get("tiny") is None
 
 
 @pytest.mark.parametrize(
@@ -512,11 +509,11 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
 )
 def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, says):
     raw = {key: value for key, value in {**TOGETHER, **changes}.items() if value is not None}
-    ill = {**SMALL_STUDY, "splits": {"folds": 2}, "outputs": ["accuracy"]}
+    ill = small_study_with(splits={"folds": 2}, outputs=["accuracy"])
     del ill["folds"], ill["repeats"]
     others = {"other": SMALL_STUDY, "ill": ill}
     more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
-    run = beside_tiny(tmp_path, whole=raw, more=more, **others)
+    run = plan_with_tiny(tmp_path, whole=raw, more=more, **others)
     assert run.broken["whole"].startswith("config/studies/whole.yaml: ")
     assert says in run.broken["whole"]
     assert "whole" not in run.studies
@@ -534,15 +531,15 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     ],
 )
 def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
-    page = {**SMALL_STUDY, "outputs": ["accuracy", {"leaderboard": {"tables": tables}}]}
-    ill = {**SMALL_STUDY, "epsilons": [-1]}
+    page = small_study_with(outputs=["accuracy", {"leaderboard": {"tables": tables}}])
+    ill = small_study_with(epsilons=[-1])
     run = plan_with_studies(tmp_path, good=SMALL_STUDY, ill=ill, page=page)
     assert run.broken["page"].startswith("config/studies/page.yaml: outputs: ")
     assert says in run.broken["page"]
     assert list(run.studies) == ["good"]
     # A study that reads a broken study is broken too; a study that reads a good one is not.
     shown = [
-        {**SMALL_STUDY, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
+        small_study_with(outputs=["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}])
         for name in ("page", "good")
     ]
     other = plan_with_studies(
@@ -553,7 +550,7 @@ def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
 
 
 def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
-    run = beside_tiny(tmp_path, whole=TOGETHER)
+    run = plan_with_tiny(tmp_path, whole=TOGETHER)
     of = replace(run, configuration={**run.configuration, "studies": ["whole", "tiny"]})
     assert of.audited_dataset == "toy-line"
     alone = replace(run, configuration={**run.configuration, "studies": ["whole"]})
@@ -563,16 +560,13 @@ def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
 
 def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
-    run = plan_with_studies(tmp_path, good=SMALL_STUDY, mine={**SMALL_STUDY, "outputs": [sweep]})
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, mine=small_study_with(outputs=[sweep]))
     assert "'mine' is already a target or a file of config/studies/mine" in run.broken["mine"]
 
 
-def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
-    ads = {**SMALL_STUDY, "datasets": ["avazu"], "outputs": ["accuracy"]}
+def test_a_missing_file_of_a_user_is_reported_with_the_remedy(tmp_path):
+    ads = small_study_with(datasets=["avazu"], outputs=["accuracy"])
     run = plan_with_studies(tmp_path, good=SMALL_STUDY, ads=ads)
     run.refuse("good")
     with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
         run.refuse("ads")
-
-
-# Seeds: who creates a secret, and which data are refused a public seed.

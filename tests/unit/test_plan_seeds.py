@@ -27,7 +27,7 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     assert made.seed.key.hex() not in note
 
 
-def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(write_dataset):
+def test_only_requested_private_records_are_refused_a_public_seed(write_dataset):
     write_dataset()
     plan = plan_with_studies(
         Path.cwd(), ("good",), good=SMALL_STUDY, mine={**SMALL_STUDY, "datasets": ["mine"]}

@@ -108,7 +108,7 @@ def test_raw_columns_match_the_file(folder):
     assert np.nanmax(codes.X[:, 0]) == 9
 
 
-def test_of_too_many_categories_the_rarest_share_one(folder):
+def test_the_rarest_of_too_many_categories_share_one(folder):
     table = shop()
     table["page"] = [f"p{k // 2 if k < 200 else k}" for k in range(N)]
     write(table)
@@ -124,7 +124,7 @@ def test_of_too_many_categories_the_rarest_share_one(folder):
         )
 
 
-def test_records_that_are_sampled_and_those_for_testing_are_the_same(folder):
+def test_raw_columns_have_the_sampled_records_and_the_test_records(folder):
     table = shop()
     table.iloc[:100].to_csv("test.csv", index=False)
     files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
@@ -156,7 +156,7 @@ def test_a_learner_may_be_called_raw_where_nothing_else_is():
     assert titles_of(output_request("accuracy", learners={"raw": free}).study)["raw"] == "LR"
 
 
-def made(folder, table, **changes):
+def write_shop_study(folder, table, **changes):
     write(table, public_benchmark=True, **changes.pop("description", {}))
     return write_made_up_study(
         folder,
@@ -185,9 +185,9 @@ def direct(X, y, train, scored, seed):
 
 
 @pytest.mark.parametrize("shares", [[1], [0.1, 0.5]])
-def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares):
+def test_the_raw_score_is_scikit_learns_on_the_same_splits(folder, shares):
     table = shop()
-    plan = made(folder, table, train_shares=shares)
+    plan = write_shop_study(folder, table, train_shares=shares)
     outputs = make(plan, "raw")
     told = read_table(outputs["raw"].files.frames[1])
     X, y = as_numbers(table), table["bought"].eq("yes").to_numpy()
@@ -211,12 +211,12 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares
     assert means.loc["raw", "accuracy"] > means.loc["raw_codes", "accuracy"] + 0.15
 
 
-def test_where_there_are_records_for_testing_these_are_scored(folder):
+def test_test_records_are_scored_if_there_are_any(folder):
     table, tested = shop(), shop(N + 90).iloc[N:]
     tested.to_csv("test.csv", index=False)
     files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
     split = {"splits": None, "folds": 2, "repeats": 2}
-    plan = made(folder, table, description={"files": files, "n_test": 90}, **split)
+    plan = write_shop_study(folder, table, description={"files": files, "n_test": 90}, **split)
     told = read_table(make(plan, "raw")["raw"].files.frames[1])
     assert set(told["fold"]) == {"test"}
     X = as_numbers(pd.concat([table, tested], ignore_index=True))
@@ -233,7 +233,7 @@ def test_more_than_two_classes(folder):
     table["bought"] = np.select([seconds > 700, seconds > 200], ["much", "some"], "no")
     classes = {"label": {"column": "bought", "classes": ["no", "some", "much"]}}
     learners = {"gam": {"learner": "noisy_bayes"}, "majority": {"learner": "majority_class"}}
-    plan = made(folder, table, description=classes, learners=learners)
+    plan = write_shop_study(folder, table, description=classes, learners=learners)
     outputs = make(plan, "accuracy", "raw", "price")
     told = read_table(outputs["raw"].files.frames[1])
     X, data = as_numbers(table), datasets.read(CODED / "shop")
@@ -252,7 +252,7 @@ def test_more_than_two_classes(folder):
 
 def test_another_file_with_the_same_codes_and_another_description_are_seen(folder):
     table = shop()
-    plan = made(folder, table)
+    plan = write_shop_study(folder, table)
     outputs = make(plan, "accuracy", "raw", "price")
     assert all(plan.is_current(outputs[word]) for word in ("accuracy", "raw", "price"))
     before = datasets.read(CODED / "shop").checksum
@@ -272,7 +272,7 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
     assert again.digest(mine) != plan.digest(outputs["raw"])
 
 
-def scored(method, epsilon, values, learner=None, calibration=None, kind="not private"):
+def made_up_scores(method, epsilon, values, learner=None, calibration=None, kind="not private"):
     runs = pd.DataFrame({"accuracy": values}).assign(
         method=method, epsilon=epsilon, dataset="d", fold=[f"{k}@0.2" for k in (1, 2, 3, 4)]
     )
@@ -293,7 +293,7 @@ def unnamed(title):
     return SimpleNamespace(title=title, relation=None, contract="", label=str)
 
 
-def priced(*models):
+def prices_of(*models):
     runs, means = zip(*models, strict=True)
     names = {m["method"]: unnamed(m["method"].upper()) for m in means}
     study = SimpleNamespace(datasets=("d",), methods=names)
@@ -304,19 +304,19 @@ def priced(*models):
     return told.set_index("epsilon")
 
 
-RAW = scored("raw", math.inf, [0.93, 0.94, 0.92, 0.93])
-FREE = scored("free", math.inf, [0.919, 0.928, 0.911, 0.918])
-MAJORITY = scored("majority", math.inf, [0.8] * 4, learner="majority_class")
+RAW = made_up_scores("raw", math.inf, [0.93, 0.94, 0.92, 0.93])
+FREE = made_up_scores("free", math.inf, [0.919, 0.928, 0.911, 0.918])
+MAJORITY = made_up_scores("majority", math.inf, [0.8] * 4, learner="majority_class")
 
 
-def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
+def test_the_sentence_adds_up_and_names_models_and_noise():
     rule = {"calibration": "proved", "kind": "rule"}
-    good = scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule)
-    near = scored("gam", 2.0, [0.93, 0.90, 0.92, 0.923], **rule)
-    not_covered = scored("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
-    published = scored("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
-    weak = scored("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
-    told = priced(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
+    good = made_up_scores("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule)
+    near = made_up_scores("gam", 2.0, [0.93, 0.90, 0.92, 0.923], **rule)
+    not_covered = made_up_scores("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
+    published = made_up_scores("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
+    weak = made_up_scores("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
+    told = prices_of(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
     # The differences 0.011, 0.012, 0.009, 0.012 have standard deviation 0.0014; times √(1/4 +
     # 0.2/0.8).
     assert told.loc[1, "sentence"] == (
@@ -332,20 +332,20 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
     )
 
 
-def test_where_nothing_is_by_rule_coding_alone_is_priced():
-    not_covered = scored(
+def test_without_a_method_by_rule_only_encoding_is_priced():
+    not_covered = made_up_scores(
         "best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting"
     )
-    told = priced(RAW, FREE, MAJORITY, not_covered)
+    told = prices_of(RAW, FREE, MAJORITY, not_covered)
     assert told.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
     # Codes may give a better model than raw columns.
-    better = scored("free", math.inf, [0.96, 0.96, 0.95, 0.96])
-    assert "lost by coding −0.028 ± 0.004" in priced(RAW, better, not_covered).loc[1, "sentence"]
+    better = made_up_scores("free", math.inf, [0.96, 0.96, 0.95, 0.96])
+    assert "lost by coding −0.028 ± 0.004" in prices_of(RAW, better, not_covered).loc[1, "sentence"]
 
 
-def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():
+def test_the_model_on_raw_columns_is_not_used_as_without_privacy():
     rule = {"calibration": "proved", "kind": "rule"}
-    models = (RAW, FREE, MAJORITY, scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule))
+    models = (RAW, FREE, MAJORITY, made_up_scores("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule))
     frame = pd.DataFrame([means for _, means in models])
     place = ranking(frame, "d", 1, {"raw": "Raw", "free": "F", "gam": "G", "majority": "M"})
     assert "without privacy 0.919" in place.sentence()
@@ -357,7 +357,7 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     table = shop()
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, frame, stem, notes: drawn.append(figure))
-    plan = made(folder, table, epsilons=[0.5, math.log(2)])
+    plan = write_shop_study(folder, table, epsilons=[0.5, math.log(2)])
     describe = leaderboard.description_of
     private = {"public_benchmark": False}
     monkeypatch.setattr(

@@ -47,7 +47,7 @@ def book():
     return BudgetLedger(Path("releases/mine"))
 
 
-def test_a_chosen_model_is_released_with_the_statement_of_the_whole(write_private_dataset):
+def test_a_selected_model_is_released_with_the_statement_of_the_selection(write_private_dataset):
     released = release(request_of())
     loaded = models.load(released.path(MODEL))
     assert loaded.learner == released.learner_name == released.learner.best_._learner
@@ -68,7 +68,7 @@ def test_a_chosen_model_is_released_with_the_statement_of_the_whole(write_privat
         release(request_of())
 
 
-def test_nothing_of_the_other_runs_leaves(write_private_dataset):
+def test_nothing_of_the_other_runs_is_released(write_private_dataset):
     released = release(request_of())
     score = f"{released.learner.score_:.6g}"
     for path in (*released.folder.iterdir(), released.ledger):
@@ -88,7 +88,7 @@ def test_settings_of_one_learner_are_chosen_and_released(write_private_dataset):
     assert f"mechanism = {released.setting['mechanism']}" in page
 
 
-def test_neighbours_are_refused_before_prices_which_take_long(write_private_dataset, monkeypatch):
+def test_neighbours_are_refused_before_prices_are_computed(write_private_dataset, monkeypatch):
     monkeypatch.setattr(tuning, "terms", lambda *given: pytest.fail("it has priced candidates"))
     with pytest.raises(ReleaseError, match="offers neighbours = 'replace-one'"):
         choice(request_of(neighbours="add-remove"), describe("mine"))
@@ -112,7 +112,7 @@ def test_neighbours_are_refused_before_prices_which_take_long(write_private_data
         ),
     ],
 )
-def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(
+def test_an_impossible_choice_is_refused_before_anything_is_spent(
     write_private_dataset, changes, says
 ):
     with pytest.raises(ReleaseError, match=says):
@@ -129,7 +129,7 @@ def test_with_delta_more_learners_are_drawn_from(write_private_dataset):
     assert len(several) + len(left_out) == 3
 
 
-def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(
+def test_the_release_states_its_cost_and_ends_in_a_sentence(
     write_private_dataset, capsys, monkeypatch
 ):
     monkeypatch.setattr(compare, "LOOKED", "never said")
@@ -145,7 +145,7 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(
     assert "never said" not in told.out
 
 
-def test_nothing_is_told_of_how_far_a_choice_is(write_private_dataset):
+def test_a_choice_shows_no_progress(write_private_dataset):
     """The number of trainings is not released, and progress would reveal it."""
     told: list[float] = []
     release(request_of(), progress=told.append)
@@ -183,7 +183,7 @@ def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
     )
 
 
-def test_of_more_classes_there_may_be_nothing_to_choose_from(graded, monkeypatch):
+def test_for_more_classes_there_may_be_no_candidate(graded, monkeypatch):
     monkeypatch.setattr(by_rule, "LEARNERS", {"privgam": {"learner": "privgam"}, **QUICK})
     with pytest.raises(ReleaseError, match=r"for 3 classes, with delta = 0, there is only privgam"):
         release(request_of())

@@ -48,7 +48,7 @@ def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace
 
 
 def scale_of(plan, some):
-    """Return m, computed from the share and the noise of the first sums."""
+    """Return m = n·μ/d, on which the rule depends, from the first release of a plan."""
     first = plan.releases[0][0]
     share = first.share if plan.laplace else math.sqrt(first.share)
     return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))
@@ -94,7 +94,7 @@ def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
 
 
 @pytest.mark.parametrize("n", [200, 10**5])
-def test_noise_of_later_releases_is_that_of_their_sums(n):
+def test_noise_of_later_releases_fits_their_sums(n):
     for n_classes, delta, times in (
         (2, 1e-6, 1), (4, 1e-6, math.sqrt(2)), (2, 0.0, 1), (4, 0.0, 2)
     ):  # fmt: skip
@@ -113,7 +113,7 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
         assert of_ledger == pytest.approx(read)
 
 
-def test_beyond_what_it_has_seen_the_network_reads_the_ends():
+def test_beyond_its_training_range_the_network_reads_the_ends():
     """Beyond the range of m and the number of records, the network reads the nearest end."""
     free = rule.plan(facts(epsilon=math.inf, delta=0.0))
     assert (free.ledger, free.laplace, free.most_bins) == ((), False, 64)
@@ -155,7 +155,7 @@ def test_noise_on_the_grid_is_rounded_up(rate):
         assert scale == 1 or 2**bits / (scale - 1) > rate
 
 
-def test_neighbouring_bins_are_merged_by_code_alone():
+def test_neighbouring_bins_are_merged_only_by_code():
     maps = bin_maps(np.array([40, 40, 16]), (True, False, True), 16)
     assert [int(one.max()) + 1 for one in maps] == [16, 40, 16]
     assert (np.diff(maps[0].astype(int)) >= 0).all()
@@ -281,7 +281,7 @@ def test_hardly_any_records(parameters):
         assert fit.n_features_used_ == 0
 
 
-def test_a_table_of_very_many_records_is_that_of_fewer():
+def test_a_table_of_very_many_records_gives_the_model_of_fewer():
     """Each row 10,000 times, so that noise hardly matters."""
     X, y = problem(3000)
     few, many = (
@@ -291,7 +291,7 @@ def test_a_table_of_very_many_records_is_that_of_fewer():
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 
-# Texts ------ -------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 def test_the_model_prints_itself():
@@ -353,7 +353,7 @@ def test_the_statement_says_what_trained_the_network():
     assert all(name in ASSUMED_RULE for name in SET_ON)
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_values_are_refused():
     X, y = problem(50)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         learner(ordered=(True, False)).fit(X, y)

@@ -75,7 +75,7 @@ def coverage(numbers):
 
 
 @pytest.mark.slow
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_have_their_stated_coverage():
     for of_bins, of_rows in coverage(range(300)).values():
         assert 0.92 < of_bins < 0.98
         assert 0.88 < of_rows < 0.96
@@ -102,12 +102,12 @@ def shows_any(model):
 
 
 @pytest.mark.slow
-def test_coin_tosses_show_evidence_as_rarely_as_it_says():
+def test_coin_tosses_show_evidence_at_the_stated_rate():
     # With a false alarm of 5 %, more than 20 of 200 have probability .0008.
     assert sum(shows_any(tossed(number)) for number in range(200)) <= 20
 
 
-def test_rare_labels_in_many_categories_show_evidence_as_rarely():
+def test_rare_labels_in_many_categories_show_evidence_at_the_stated_rate():
     """Counts of few records are not normal, even with little noise."""
     rng, shown = np.random.default_rng(0), 0
     for _ in range(150):
@@ -151,7 +151,7 @@ def test_empty_bins_hide_no_effect(laplace):
 
 
 @pytest.mark.parametrize("laplace", [True, False])
-def test_columns_without_information_show_evidence_as_rarely_as_it_says(laplace):
+def test_columns_without_information_show_evidence_at_the_stated_rate(laplace):
     rng, shown = np.random.default_rng(5), 0
     for _ in range(200):
         n_bins, n = int(rng.choice([3, 16, 40])), int(np.exp(rng.uniform(5.5, 9)))
@@ -163,7 +163,7 @@ def test_columns_without_information_show_evidence_as_rarely_as_it_says(laplace)
     assert shown <= 20
 
 
-def test_evidence_is_of_the_columns_that_matter():
+def test_columns_that_matter_show_evidence():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 8, (6000, 6)).astype(np.uint8)
     y = (rng.random(6000) < 1 / (1 + np.exp(-0.3 * (X[:, 2] - 3.5)))).astype(int)

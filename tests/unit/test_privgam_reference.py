@@ -80,7 +80,7 @@ def values_of(model):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
+def test_without_noise_a_model_equals_the_plain_program(n_classes):
     """The grids of residuals and scores make small differences."""
     X, y = problem(n_classes=n_classes)
     told = len(y) / (decoder.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
@@ -92,7 +92,7 @@ def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
 
 
 @pytest.mark.parametrize(("n_classes", "delta"), [(2, 0.0), (2, 1e-5), (3, 0.0), (3, 1e-5)])
-def test_with_noise_models_are_spread_alike(n_classes, delta):
+def test_with_noise_models_have_the_same_spread(n_classes, delta):
     """The means and deviations of 30 fits agree within five standard errors."""
     X, y = problem(1000, n_classes)
     facts = rule.FitFacts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")

@@ -93,7 +93,7 @@ RULE, BINS = "learners/additive/rule.py", "LEAST_BINS, BINS_PER_ROOT = 8, 3.0"
         ("experiments/work.py", (), SELECTING),
     ],
 )
-def test_changed_code_changes_the_checksums_of_those_who_use_it(edit, file, change, changed):
+def test_changed_code_changes_the_checksums_of_its_users(edit, file, change, changed):
     before = checksums()
     edit(file, *change)
     after = checksums()
@@ -115,7 +115,7 @@ def test_comments_docstrings_layout_and_code_that_trains_nothing_change_no_check
 
 
 @pytest.mark.usefixtures("edit")
-def test_what_is_kept_on_disk_gives_the_same_checksums():
+def test_cached_facts_give_the_same_checksums():
     forget()
     first = checksum(SELECTION)
     kept = sources._KEPT.read_text()
@@ -125,7 +125,7 @@ def test_what_is_kept_on_disk_gives_the_same_checksums():
         assert checksum(SELECTION) == first
 
 
-def test_facts_of_an_entry_that_a_fit_depends_on_count_and_words_about_it_do_not(monkeypatch):
+def test_an_entrys_facts_count_only_if_a_fit_depends_on_them(monkeypatch):
     before, entry = checksum("privgam"), registry.LEARNERS["privgam"]
     changes = (
         {"title": "Another"},
@@ -144,7 +144,7 @@ def test_facts_of_an_entry_that_a_fit_depends_on_count_and_words_about_it_do_not
     provenance._compute.cache_clear()
 
 
-def test_all_that_is_named_is_there():
+def test_all_named_files_exist():
     """A moved module is left out, or counted, under its new name."""
     named = {*provenance.LEFT_OUT, *provenance.COUNTS, *provenance.SELECTING, provenance.TRAINING}
     assert [name for name in named if sources._path_of(name) is None] == []
@@ -153,7 +153,7 @@ def test_all_that_is_named_is_there():
     assert len({checksum(name) for name in registry.LEARNERS}) == len(registry.LEARNERS)
 
 
-def test_a_selecting_learner_has_the_code_of_what_it_selects(edit):
+def test_a_selecting_learner_includes_the_code_of_its_candidates(edit):
     grid = {"tune": {"grid": {"n_rounds": [5, 9]}}}
     made = study_with({"a": {"learner": "lazybb", **grid}, "b": {"learner": "lazybb"}})
     tuned, plain = made.methods.values()
@@ -176,7 +176,7 @@ def test_a_selecting_learner_has_the_code_of_what_it_selects(edit):
         "from ._beside import boosted",
     ],
 )
-def test_what_a_learner_of_ones_own_takes_of_the_package_counts(edit, tmp_path, monkeypatch, line):
+def test_code_that_a_users_learner_imports_counts(edit, tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "learners"
     folder.mkdir()
@@ -225,7 +225,7 @@ def files_of(learner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", sorted({case.learner for case in CASES} - {"tuned"}))
-def test_nothing_that_a_fit_runs_is_left_out(learner):
+def test_checksums_cover_all_code_that_a_fit_runs(learner):
     """Imports are read from source; a fit may reach other code by a name in a string."""
     reached = set()
     for case in (case for case in CASES if case.learner == learner):
@@ -245,7 +245,7 @@ def test_nothing_that_a_fit_runs_is_left_out(learner):
     assert others == set()
 
 
-def test_nothing_that_trains_and_scores_a_run_is_left_out(tmp_path):
+def test_checksums_cover_all_code_that_trains_and_scores_a_run(tmp_path):
     data = datasets.load("toy-line")
     method = study_with({"gam": {"learner": "privgam"}}).methods["gam~proved"]
     tasks = list(itertools.product(method.points[:1], fold_splits(3)[:1]))
@@ -259,7 +259,7 @@ def test_nothing_that_trains_and_scores_a_run_is_left_out(tmp_path):
     }
 
 
-# Stored runs that count ------ --------------------------------------------------------------
+# Stored runs that count ---------------------------------------------------------------------
 
 
 @pytest.fixture

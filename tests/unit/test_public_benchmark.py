@@ -14,7 +14,7 @@ from privcurve.datasets import DatasetError
 STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
 
 
-def test_what_ships_is_public_and_has_the_digest_that_it_had():
+def test_shipped_datasets_are_public_and_keep_their_digests():
     descriptions = {name: datasets.describe(name) for name in STORED}
     assert all(description.public_benchmark for description in descriptions.values())
     assert {name: description.digest for name, description in descriptions.items()} == STORED
@@ -31,7 +31,7 @@ def test_records_are_private_unless_a_description_says_otherwise(write_dataset):
     assert datasets.describe("mine").public_benchmark
 
 
-def test_the_mark_codes_nothing_anew(write_dataset):
+def test_the_key_public_benchmark_changes_no_codes(write_dataset):
     write_dataset()
     datasets.save(datasets.load("mine"), "coded")
     private = datasets.describe("mine")
@@ -41,7 +41,7 @@ def test_the_mark_codes_nothing_anew(write_dataset):
     assert datasets.is_current("coded")
 
 
-def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(write_dataset):
+def test_a_variant_inherits_public_benchmark_unless_it_has_its_own_files(write_dataset):
     write_dataset(public_benchmark=True)
     write("same", title="the same records", based_on="mine", n_bins=4)
     assert datasets.describe("same").public_benchmark
@@ -66,7 +66,7 @@ def test_a_variant_makes_no_private_records_public(write_dataset):
         datasets.describe("shown")
 
 
-def test_the_mark_is_a_truth_value(write_dataset):
+def test_public_benchmark_must_be_true_or_false(write_dataset):
     write_dataset(public_benchmark="yes")
     with pytest.raises(DatasetError, match="public_benchmark"):
         datasets.describe("mine")

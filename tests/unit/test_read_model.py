@@ -115,7 +115,7 @@ def table(tmp_path):
         PrivGAMClassifier(epsilon=5.0, delta=1e-5),
     ],
 )
-def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
+def test_it_predicts_what_the_model_predicts(kind, tmp_path, table, capsys):
     path = tmp_path / "model.json"
     models.save(path, fitted(kind), DOMAIN)
     model = models.load(path)
@@ -185,7 +185,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("marks", ODD)
-def test_it_reads_each_cell_as_the_library_does_or_refuses_it_too(marks):
+def test_it_reads_or_refuses_each_cell_like_the_library(marks):
     grades = (("1", "1"), ("2", "2"), ("01", "3"), ("1_0", "4"), ("nan", "5"), ("7,0", "6"))
     patterns = (("2*", "two"), ("nan", "n"), ("other", "other"), ("?", "?"))
     columns = (
@@ -241,7 +241,7 @@ def test_it_reads_each_cell_as_the_library_does_or_refuses_it_too(marks):
         (" , \n,,,\n\nx,7", ""),
     ],
 )
-def test_nothing_is_answered_unless_all_records_can_be(rows, message, tmp_path, capsys):
+def test_nothing_is_predicted_unless_all_records_can_be(rows, message, tmp_path, capsys):
     domain = Domain((Column("age", "numeric", (0.0, 9.0), 3),), Label("y", "no", "yes"))
     learner = LazyBBClassifier(n_rounds=3, n_bins=3, classes=(-1, 1), random_state=0)
     codes = np.array([[0], [1], [2]] * 20, dtype=np.uint8)

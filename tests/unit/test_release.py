@@ -45,7 +45,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE
 TESTED = ["33,Oslo,x,no"]
 
 
-# Files of a release ------ ---------------------------------------------------------
+# Files of a release ----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_release_is_a_model_a_card_and_a_line_in_the_ledger(gam):
         assert (gam.path(MODEL).parent.parent.stat().st_mode & 0o077) == 0, path
 
 
-def test_nothing_that_leaves_holds_the_seed_the_records_or_their_checksums(gam):
+def test_released_files_hold_no_seed_records_or_checksums(gam):
     secret = seeds.path_of("mine").read_text().strip()
     (entry,) = budget_ledger().releases()
     hidden = [secret, str(int(secret, 16)), entry.facts["token"], entry.facts["checksum"]]
@@ -115,9 +115,7 @@ def test_the_card_says_what_the_model_is(gam):
     assert len(text.split()) < 700
 
 
-def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(
-    write_private_dataset, monkeypatch
-):
+def test_an_unused_delta_is_neither_charged_nor_on_the_card(write_private_dataset, monkeypatch):
     write_private_dataset(budget={"epsilon": 2, "delta": 1e-6})
     plan = rule.plan
     monkeypatch.setattr(rule, "plan", lambda facts: plan(facts._replace(delta=0.0)))
@@ -175,7 +173,7 @@ def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
         (1, 1, "more than 99 times in 100"),
     ],
 )
-def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
+def test_the_card_explains_epsilon_by_the_gain_of_a_guess(epsilon, delta, said):
     for neighbours in (REPLACE_ONE, ADD_REMOVE):
         assert said in cards.explain_price(Price(epsilon, delta, neighbours))
     assert "those of one patient" in cards.explain_price(
@@ -183,7 +181,7 @@ def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
     )
 
 
-def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
+def test_the_stated_gain_of_a_guess_is_attained():
     """Two outcomes with probability δ reveal the record; else randomised response."""
     for epsilon, delta in ((0.1, 0.0), (1.0, 0.0), (1.0, 0.1), (2.5, 1e-3)):
         true = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -231,7 +229,7 @@ def test_a_tree_is_in_words(write_private_dataset):
         assert said in words
 
 
-def told(released, **changes):
+def explain_with(released, **changes):
     """Return the card's explanation of the columns, for a model with changes."""
     model = replace(released.learner.model_, **changes)
     released.learner.model_ = model
@@ -247,16 +245,18 @@ def test_a_sum_that_never_changes_its_sign_says_so(write_private_dataset, consta
     shapes[0][0], shapes[0][1] = -1.25, 0.75
     said = [
         text.text
-        for text in cards._warn_if_constant(told(released, intercept=constant, shapes=shapes))
+        for text in cards._warn_if_constant(
+            explain_with(released, intercept=constant, shapes=shapes)
+        )
     ]
     assert len(said) == (label is not None)
     assert not said or f"the model always answers {label}." in said[0]
 
 
-def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(write_private_dataset):
+def test_a_constant_model_is_not_said_to_separate_records(write_private_dataset):
     released = release(release_request(learner="privgam"))
     nothing = [0 * values for values in released.learner.model_.shapes]
-    (only,) = cards._warn_if_constant(told(released, intercept=-0.5, shapes=nothing))
+    (only,) = cards._warn_if_constant(explain_with(released, intercept=-0.5, shapes=nothing))
     assert only.text == "It always says that sick is no: no column counts."
     assert only.warning
 
@@ -267,7 +267,7 @@ def test_shapes_are_drawn_where_their_numbers_are(write_private_dataset):
     shape = np.zeros(widths[0])
     shape[2:4] = 2.0
     shapes = [shape, *(0 * each for each in released.learner.model_.shapes[1:])]
-    without = told(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
+    without = explain_with(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
     (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)
@@ -285,7 +285,7 @@ def test_a_shape_is_drawn_where_people_are_with_their_number(write_private_datas
     shapes = [np.linspace(-1.0, 1.0, width) for width in widths]
     people = [np.zeros(width) for width in widths]
     people[0][3:6], people[1][0] = (10.0, 1234.0, 4.0), 40.0
-    made = told(released, intercept=0.5, shapes=tuple(shapes), people=tuple(people))
+    made = explain_with(released, intercept=0.5, shapes=tuple(shapes), people=tuple(people))
     _, *pictures = cards._draw_columns(made)
     by_title = {picture.title: html.unescape(picture.html) for picture in pictures}
     edges = released.domain.columns[0].edges
@@ -325,7 +325,7 @@ def test_with_add_remove_no_number_of_records_is_reported(write_private_dataset)
 # Seeds -----------------------------------------------------------------------------
 
 
-def test_each_release_has_a_stream_of_its_own(write_private_dataset, monkeypatch):
+def test_each_release_has_its_own_stream(write_private_dataset, monkeypatch):
     write_private_dataset(budget={"epsilon": 20})
     draws = []
     stream = releasing._make_stream
@@ -347,7 +347,7 @@ def test_each_release_has_a_stream_of_its_own(write_private_dataset, monkeypatch
 
 
 @pytest.mark.parametrize("secret", [False, True])
-def test_a_stream_follows_from_all_that_a_release_is(secret):
+def test_a_stream_depends_on_every_property_of_a_release(secret):
     """Two streams that differed only by ε, at the same noise, would reveal the answers."""
     seed = SecretSeed(bytes(32), Path("a")) if secret else 7
     other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8

@@ -43,7 +43,7 @@ from privcurve.releases.request import (
     rehearse,
 )
 
-# Refusals ------ -------------------------------------------------------------------
+# Refusals --------------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(write_private_dataset, monkeypatch):
@@ -63,7 +63,7 @@ def test_the_third_of_three_is_refused_before_training(write_private_dataset, mo
     assert not Path("releases/mine/3").exists()
 
 
-def test_a_copy_at_the_same_time_does_not_either(write_private_dataset, monkeypatch):
+def test_a_concurrent_release_of_a_copy_is_refused(write_private_dataset, monkeypatch):
     content = Path("resources/datasets/mine.yaml").read_text()
     Path("resources/datasets/copy.yaml").write_text(content)
     check = guard._check_other_ledgers
@@ -110,7 +110,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD)
-def test_what_can_not_be_released_spends_nothing(write_private_dataset, changes, message):
+def test_an_impossible_release_spends_nothing(write_private_dataset, changes, message):
     write_private_dataset(budget={"epsilon": 9, "delta": 1e-3})
     with pytest.raises(ReleaseError, match=message):
         release(release_request(**changes))
@@ -174,7 +174,7 @@ def test_two_releases_at_once_do_not_write_over_each_other(write_private_dataset
     assert "error" not in budget_ledger().releases()[0].facts
 
 
-def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(
+def test_resuming_takes_the_stopped_release_with_the_same_settings(
     write_private_dataset, monkeypatch
 ):
     def stop(*_):
@@ -229,9 +229,7 @@ def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
         releasing._check_statement(release_request(), other, secret)
 
 
-def test_what_fails_after_it_was_reserved_is_spent_and_that_is_said(
-    write_private_dataset, monkeypatch
-):
+def test_a_failure_after_the_reservation_is_spent_and_reported(write_private_dataset, monkeypatch):
     def failing(*_):
         raise ValueError("a record is strange.")
 
@@ -285,7 +283,7 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(
         (BudgetLedger, "close", [RESERVED]),
     ],
 )
-def test_who_stops_a_release_is_told_whether_it_is_spent(
+def test_a_stopped_release_reports_whether_it_is_spent(
     write_private_dataset, monkeypatch, capsys, place, moment, states_then
 ):
     once = [KeyboardInterrupt]
@@ -305,7 +303,7 @@ def test_who_stops_a_release_is_told_whether_it_is_spent(
     assert release_states() == states_then
 
 
-# δ as a number of records ------ ---------------------------------------------------
+# δ as a number of records ----------------------------------------------------------
 
 WORDS = ["release", "mine", "--learner", "dp_newton", "--epsilon", "0.1", "--delta"]
 
@@ -327,7 +325,7 @@ def test_a_delta_of_one_over_the_number_of_records_has_to_be_allowed(write_priva
 
 
 @pytest.mark.parametrize(("delta", "warned"), [(1 / 600, True), (1.6e-3, False), (1e-6, False)])
-def test_from_a_tenth_of_that_there_is_a_warning(write_private_dataset, capsys, delta, warned):
+def test_a_delta_above_a_tenth_over_n_gives_a_warning(write_private_dataset, capsys, delta, warned):
     write_private_dataset(budget={"epsilon": 9, "delta": 0.01})
     assert main.main([*WORDS, str(delta)]) == 0
     assert ("warning: " in capsys.readouterr().err) == warned
@@ -337,7 +335,7 @@ def test_from_a_tenth_of_that_there_is_a_warning(write_private_dataset, capsys, 
     assert f"which of 60 records are {delta * N_ROWS:.2g} in the mean." in card
 
 
-def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
+def test_deltas_of_all_releases_are_stated_in_records_and_sum_to_less_than_one(
     write_private_dataset, capsys
 ):
     write_private_dataset(budget={"epsilon": 9, "delta": 0.99})
@@ -403,7 +401,7 @@ EVERY = tuple(dict.fromkeys(name for name, _, _ in released()))
 @pytest.mark.parametrize(
     ("n", "names"), [(2, SOME), *(pytest.param(n, EVERY, marks=pytest.mark.slow) for n in (2, 60))]
 )
-def test_whatever_can_be_trained_can_be_rehearsed(n, names):
+def test_every_training_can_be_rehearsed(n, names):
     """On two records, the fewest possible, and of the toy data, whose label may be public."""
     description = datasets.describe("toy-line")
     domain = replace(description.domain, label=replace(description.domain.label, public=True))
@@ -425,7 +423,7 @@ def test_noise_is_rehearsed_for_the_number_of_records():
         rehearse(one, description, make_estimator(one, description.domain), description.n_rows)
 
 
-def test_made_up_records_are_as_many_and_tell_nothing(write_private_dataset):
+def test_made_up_records_are_as_many_and_reveal_nothing(write_private_dataset):
     domain = datasets.describe("mine").domain
     for n in (2, 60, 64, 65, 100_000):
         X, y, counts, _ = make_records(domain, n)
@@ -439,7 +437,7 @@ def test_made_up_records_are_as_many_and_tell_nothing(write_private_dataset):
 # The command -----------------------------------------------------------------------
 
 
-def test_the_command_says_what_it_has_written(write_private_dataset, capsys):
+def test_the_command_lists_its_files(write_private_dataset, capsys):
     assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK_LEARNER]) == 0
     said = capsys.readouterr().out
     secret = seeds.path_of("mine").read_text().strip()

@@ -17,10 +17,10 @@ from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL
 
-# A lost ledger ------ --------------------------------------------------------------
+# A lost ledger ---------------------------------------------------------------------
 
 
-def test_a_ledger_is_missed_wherever_its_models_went(write_private_dataset, tmp_path):
+def test_a_lost_ledger_is_noticed_wherever_its_models_are(write_private_dataset, tmp_path):
     write_private_dataset(budget={"epsilon": 9})
     release(release_request())
     # A folder that the holder chooses may have a number as its name.
@@ -55,7 +55,7 @@ def test_the_holders_folder_knows_how_many_releases_a_ledger_had(write_private_d
 
 
 @pytest.mark.parametrize("changed", ["", "records", "records and ledger"])
-def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(
+def test_a_moved_folder_continues_and_only_one_of_two_copies(
     write_private_dataset, tmp_path, monkeypatch, changed
 ):
     """This holds for any records of the older copy and any later entries in its ledger."""
@@ -91,7 +91,7 @@ def test_a_trace_that_is_damaged_is_named(write_private_dataset):
     assert release(release_request(epsilon=0.5)).release.number == 3
 
 
-def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(write_private_dataset, tmp_path):
+def test_a_refused_release_leaves_neither_a_seed_nor_a_trace(write_private_dataset, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / MODEL).write_text("")
@@ -113,7 +113,7 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(write_private_dataset
 # The same records under another name -----------------------------------------------
 
 
-def copied(lines=LINES, **changes):
+def write_copy(lines=LINES, **changes):
     """Write other records, described as `copy`."""
     Path("data/copy.csv").write_text("\n".join(lines) + "\n")
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
@@ -126,12 +126,12 @@ HEADER = LINES[0]
 OTHERS = [f"{age + 0.5},Oslo,x,{'yes' if age % 2 else 'no'}" for age in range(20, 80)]
 SEMICOLONS = {"kind": "delimited", "header": True, "separator": ";"}
 COPIES = {
-    "the same file": lambda: copied(files={"train": {"local": "data/mine.csv"}}),
-    "other ends of lines": lambda: copied([f"{line}\r" for line in LINES]),
-    "other separators": lambda: copied(
+    "the same file": lambda: write_copy(files={"train": {"local": "data/mine.csv"}}),
+    "other ends of lines": lambda: write_copy([f"{line}\r" for line in LINES]),
+    "other separators": lambda: write_copy(
         [";".join(f'"{cell}"' for cell in line.split(",")) for line in LINES], parser=SEMICOLONS
     ),
-    "said to be public": lambda: copied([f"{line} " for line in LINES], public_benchmark=True),
+    "said to be public": lambda: write_copy([f"{line} " for line in LINES], public_benchmark=True),
 }
 
 
@@ -151,7 +151,7 @@ def test_a_copy_has_no_fresh_budget(write_private_dataset, monkeypatch, tmp_path
     assert not seeds.path_of("copy").exists()
 
 
-def test_tables_of_few_possible_records_are_not_one_another(write_private_dataset):
+def test_tables_of_few_possible_records_are_distinguished(write_private_dataset):
     """With 292 possible records, two random tables have most records in common."""
     rng = np.random.default_rng(0)
 
@@ -165,7 +165,7 @@ def test_tables_of_few_possible_records_are_not_one_another(write_private_datase
 
     write_private_dataset(lines=table())
     release(release_request())
-    copied(table())
+    write_copy(table())
     assert release(release_request(dataset="copy")).release.number == 1
 
 
@@ -176,12 +176,12 @@ def test_a_table_that_grows_stays_known(write_private_dataset):
     write_private_dataset(lines=[*LINES, *OTHERS], budget={"epsilon": 9})
     release(release_request())
     for lines in (LINES, [*LINES, *OTHERS]):
-        copied(lines)
+        write_copy(lines)
         with pytest.raises(ReleaseError, match="is also the file of 'mine'"):
             release(release_request(dataset="copy"))
 
 
-def test_traces_are_kept_of_private_records_alone_and_for_their_owner(write_private_dataset):
+def test_traces_are_kept_only_of_private_records_and_for_their_owner(write_private_dataset):
     write_private_dataset(public_benchmark=True)
     release(release_request())
     assert not (seeds.folder() / FOLDER).exists()

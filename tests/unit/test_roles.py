@@ -46,7 +46,7 @@ def test_columns_without_public_ones():
         Roles.from_positions("x", None, 4).columns("private")
 
 
-def test_public_rows_do_not_see_the_order():
+def test_public_rows_do_not_depend_on_the_order():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (40, 3)).astype(np.uint8)
     signs = rng.choice(np.array([-1, 1], dtype=np.int8), 40)
@@ -79,7 +79,7 @@ def test_keys_of_wide_rows_stay_in_order():
     assert row_of.tolist() == [ranks[tuple(row)] for row in codes.tolist()]
 
 
-def test_public_facts_go_by_the_claim():
+def test_public_facts_follow_from_the_claim():
     facts = Facts([2, 3], public_columns=(1,), public_label=True)
     assert registry.make("brc", facts).public_columns is None
     assert registry.make("brc", facts, neighbours="private-columns").public_columns == (1,)

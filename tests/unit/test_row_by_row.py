@@ -18,7 +18,7 @@ import pytest
 from any_table import COLUMNS, EXCEL, LABEL, TEXTS, TYPED, named, one_by_one, tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from raw_files import workbook
+from raw_files import write_workbook
 
 from privcurve import models
 from privcurve.cli import main
@@ -141,7 +141,7 @@ def from_csv(domain, columns, path):
 
 def from_excel(domain, columns, path):
     rows = [[*row, 1] for row in zip(*columns.values(), strict=True)]
-    workbook(path / "new.xlsx", {"Data": [[*columns, FILLED], *rows]})
+    write_workbook(path / "new.xlsx", {"Data": [[*columns, FILLED], *rows]})
     return read(domain, path / "new.xlsx")
 
 
@@ -176,7 +176,7 @@ def test_a_table_is_coded_as_its_rows_are(case, how, tmp_path_factory):
     how(given(strategy)(lambda table: compare(table, path)))()
 
 
-# The two readers of text files ------ ------------------------------------------------------
+# The two readers of text files -------------------------------------------------------------
 
 
 PLAIN = ["a", "1.5", "", " ", "  b", '"a"']
@@ -240,7 +240,7 @@ def by_road(road, parser, most):
     return records, problems.messages, problems.n_unread
 
 
-def test_arrow_reads_what_the_exact_road_reads(monkeypatch):
+def test_arrow_reads_the_same_records_as_the_exact_reader(monkeypatch):
     by_arrow = []
     together = delimited._read_by_arrow
 
@@ -307,7 +307,7 @@ def test_numbers_of_arrow_match_python(cells, decimal):
         assert (result[1].tolist(), result[2]) == (exact[1].tolist(), exact[2])
 
 
-# Predictions of a saved model ------ -----------------------------------------------------
+# Predictions of a saved model ------------------------------------------------------------
 
 
 ALL = Domain(named(COLUMNS), LABEL, missing=("", "NA", "-9"), unknown="other")
@@ -360,7 +360,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if at_once == REFUSED else [row[0] for row in at_once]) == names
 
 
-def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(model, tmp_path_factory):
+def test_a_saved_model_predicts_a_table_like_its_single_rows(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
     how = settings(max_examples=2, suppress_health_check=list(HealthCheck))

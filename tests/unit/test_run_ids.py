@@ -101,7 +101,7 @@ def test_ids_of_more_classes_hold_the_version_of_such_fits():
         assert (ids[0] == ids[1]) == (not told)
 
 
-def test_files_of_merged_mixed_bins_are_not_those_of_before(write_dataset):
+def test_files_of_merged_mixed_bins_differ_from_earlier_files(write_dataset):
     bounds = {"bounds": [0, 120], "n_bins": 64, "spacing": "mixed"}
     learners = {"rules": {"learner": "one_rule"}, "gam": {"learner": "privgam"}}
     content = {"title": "t", "datasets": ["mine"], "epsilons": [1], "folds": 5, "repeats": 2}

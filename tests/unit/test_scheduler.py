@@ -61,7 +61,7 @@ def test_passes_do_not_grow_with_the_jobs_that_end(scheduler, mended, low, high)
     assert low <= scheduler.passes(1.1) <= high
 
 
-def test_a_shorter_delay_comes_first_and_none_is_lost(scheduler):
+def test_a_shorter_delay_comes_first_and_no_pass_is_lost(scheduler):
     keep_one_timer()
     Scheduler._schedule_reevalutation = JobScheduler._schedule_reevalutation
     scheduler._schedule_reevalutation(60)

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 # Files -----------------------------------------------------------------------------
 
 
-def test_a_secret_is_made_once_for_its_owner_alone(folder):
+def test_a_secret_is_made_once_and_only_its_owner_can_read_it(folder):
     first = seeds.resolve("secret", make=True)
     path = folder / "workflow.seed"
     assert first.path == path
@@ -85,7 +85,7 @@ def test_a_job_makes_none(folder):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o610])
-def test_one_that_others_may_read_is_refused(folder, mode):
+def test_a_seed_that_others_may_read_is_refused(folder, mode):
     path = seeds.resolve("secret", make=True).path
     path.chmod(mode)
     with pytest.raises(
@@ -95,7 +95,7 @@ def test_one_that_others_may_read_is_refused(folder, mode):
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, as_file):
+def test_a_seed_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, as_file):
     git = tmp_path / "project/.git"
     git.parent.mkdir()
     # In an added work tree, or a submodule, .git is a file.
@@ -114,21 +114,21 @@ def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("content", ["", "20210\n", "z" * 64, "ab" * 40, "\xff" * 64])
-def test_what_is_no_seed_is_refused(folder, content):
+def test_an_invalid_seed_is_refused(folder, content):
     path = seeds.resolve("secret", make=True).path
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(SeedError, match="must have a secret seed"):
         seeds.resolve("secret")
 
 
-def test_what_can_not_be_made_is_named(tmp_path, monkeypatch):
+def test_a_seed_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "file/seeds"))
     with pytest.raises(SeedError, match=r"can't be made: Not a directory.*PRIVCURVE_SEEDS"):
         seeds.resolve("secret", make=True)
 
 
-def test_what_a_configuration_may_say(tmp_path, folder):
+def test_seeds_that_a_configuration_may_have(tmp_path, folder):
     assert seeds.resolve(20210) == seeds.resolve("20210") == 20210
     other = seeds.resolve(str(tmp_path / "other.seed"), make=True)
     assert other.path == tmp_path / "other.seed"
@@ -147,12 +147,12 @@ def quickstart(seed):
     return [ids.run(method.points[0], split) for split in fold_splits(3)]
 
 
-def test_the_ids_of_a_public_seed_are_what_streams_follow_from():
+def test_streams_of_a_public_seed_follow_from_the_ids():
     (run, *_) = quickstart(20210)
     assert seeds.start_number(20210, run.id) == int(run.id, 16)
 
 
-def test_an_id_of_a_secret_seed_does_not_tell_its_stream():
+def test_an_id_of_a_secret_seed_does_not_reveal_its_stream():
     for run, other in zip(quickstart(A), quickstart(B), strict=True):
         of_seeds = ((A, run), (7, run), (B, other))
         draws = [seeds.generator(seed, one.id).random(4).tolist() for seed, one in of_seeds]
@@ -241,7 +241,7 @@ def test_partitions_follow_from_the_secret():
     assert len(set(draws)) == 3
 
 
-def test_nothing_that_is_written_holds_a_secret():
+def test_no_written_file_holds_a_secret():
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
     curve, other = (Curve(made, datasets.describe("wdbc"), method, s).at((1.0,)) for s in (A, B))
@@ -281,7 +281,7 @@ def test_the_schema_knows_the_words():
             schema.check({**shipped, "seed": bad}, config, "c")
 
 
-def test_the_environment_is_not_asked_where_a_path_is_given(tmp_path, monkeypatch):
+def test_a_given_path_takes_precedence_over_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "never"))
     seeds.resolve(str(tmp_path / "mine.seed"), make=True)
     assert not (tmp_path / "never").exists()

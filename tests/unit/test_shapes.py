@@ -47,7 +47,7 @@ def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def told():
+def explanation():
     """Explain a model with shapes that are set by hand."""
     X, y = np.zeros((40, 3), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, classes=(0, 1)).fit(X, y)
@@ -56,16 +56,16 @@ def told():
     return explain(fitted, DOMAIN)
 
 
-def test_the_frame_has_each_value_with_its_bin(told):
-    rows = shapes.values_of(told)
+def test_the_frame_has_each_value_with_its_bin(explanation):
+    rows = shapes.values_of(explanation)
     assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3
     assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1]
     assert rows["high"].tolist()[2:4] == [10.0, 100.0]
     assert rows["low"].isna().tolist() == [True, True, False, False, True]
 
 
-def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
-    rows = shapes.ends_of(told)
+def test_ends_are_the_lowest_and_the_highest_value_of_each_column(explanation):
+    rows = shapes.ends_of(explanation)
     # Half the widths of 95 % intervals, 1.96 standard errors.
     assert rows.drop(columns="importance").values.tolist() == [
         ["kind", -1.0, 0.1176, f"kind = {'a' * 30}", 0.75, 0.098, "kind = x"],
@@ -78,8 +78,8 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
     assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
 
 
-def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
-    kind, size = told.plot()
+def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(explanation):
+    kind, size = explanation.plot()
     assert kind.get_xlim() == size.get_ylim() == pytest.approx((-1.17348, 1.17348))
     assert size.get_xscale() == "log"
     assert [line.tolist() for line in size.lines[0].get_data()] == [
@@ -104,12 +104,12 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
         ({"given": {"delta": 0.5}}, "gam has no delta = 0.5 in this study"),
     ],
 )
-def test_what_has_no_shapes_is_refused(change, says):
+def test_a_model_without_shapes_is_refused(change, says):
     with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
         ask(**change)
 
 
-def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():
+def test_the_output_depends_on_the_model_and_reads_no_study():
     reads = ask().reads
     assert (reads.curves, reads.data) == ((), ("toy-line",))
     assert ask(given={"delta": 1e-5}).reads.facts != reads.facts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from announced_vote import announcing
+from announced_vote import with_announced_sensitivity
 from small_study import study_with
 from test_own_learners import forget
 
@@ -86,7 +86,7 @@ def test_a_subclass_of_a_proved_learner_is_claimed():
     assert Quieter(**fit).fit(X, Y).privacy_.status == CLAIMED
 
 
-def test_what_a_fit_guarantees_is_not_for_a_class_to_define():
+def test_a_class_cannot_define_the_guarantee_of_a_fit():
     class Says:
         privacy_ = "proved"
 
@@ -115,7 +115,7 @@ def folder(tmp_path, monkeypatch):
     own._compute_version.cache_clear()
     (tmp_path / "learners").mkdir()
     text, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
-    honest = announcing(text)
+    honest = with_announced_sensitivity(text)
     bounds = "l1=2 * d, l2=2 * d**0.5"
     assert bounds in honest
     cheat = honest.replace(bounds, "l1=0.02 * d, l2=0.02 * d**0.5")
@@ -308,7 +308,7 @@ READ = (
 )
 
 
-def test_nothing_that_people_read_says_certified():
+def test_no_text_for_readers_says_certified():
     paths = {path for pattern in READ for path in ROOT.glob(pattern) if path.is_file()}
     assert len(paths) > 300
     said = [
@@ -321,7 +321,7 @@ def test_nothing_that_people_read_says_certified():
     assert not said, said
 
 
-def test_the_stored_word_is_told_what_it_is_called_now():
+def test_a_stored_word_is_refused_with_its_present_name():
     with pytest.raises(ValueError, match="got 'certified': it is called 'proved' now"):
         check_calibration("certified")
     old = {"gam": {"learner": "privgam", "calibrations": ["certified"]}}

@@ -31,7 +31,7 @@ def line(run_id, result, code):
     return text + b',"crc":"%08x"}\n' % zlib.crc32(text)
 
 
-def test_what_was_added_is_read(tmp_path):
+def test_added_results_are_read(tmp_path):
     with Store(tmp_path / "s") as store:
         store.add(A, {"accuracy": 0.5, "error": None}, "c0de")
         store.add(B, {"accuracy": float("nan"), "epsilon": float("inf")}, "c0de")
@@ -42,7 +42,7 @@ def test_what_was_added_is_read(tmp_path):
     assert list(Store(tmp_path / "s").ids()) == [A, B]
 
 
-def test_only_what_is_asked_for_is_read(tmp_path):
+def test_only_requested_results_are_read(tmp_path):
     with Store(tmp_path) as store:
         store.add(A, {"x": 1}, "c0de")
         store.add(B, {"x": 2}, "c0de")
@@ -88,7 +88,7 @@ def test_holes_and_garbage_are_skipped(tmp_path, hole):
         assert list(Store(tmp_path).ids()) == [A, B], (length, place)
 
 
-def test_an_id_that_is_damaged_is_none(tmp_path):
+def test_a_damaged_id_is_skipped(tmp_path):
     first, hole, last = lines(A, B, C)
     (tmp_path / "x.jsonl").write_bytes(first + hole[:9] + bytes(40) + hole[49:] + last)
     assert results_of(tmp_path, {A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
@@ -131,7 +131,7 @@ def test_damaged_lines_are_reported_once(tmp_path, caplog):
     assert "12 torn or damaged lines" in caplog.text
 
 
-def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
+def test_the_present_code_takes_precedence_then_the_last(tmp_path):
     for name, code in (("1", "old"), ("2", "new"), ("3", "new"), ("4", "")):
         (tmp_path / f"{name}.jsonl").write_bytes(line(A, {"x": int(name)}, code))
 
@@ -163,7 +163,7 @@ def test_nothing_is_made_before_the_first_run(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_write_that_is_cut_short_goes_on(tmp_path, monkeypatch):
+def test_a_short_write_is_continued(tmp_path, monkeypatch):
     write = os.write
     with Store(tmp_path) as store, monkeypatch.context() as patch:
         patch.setattr("os.write", lambda file, data: write(file, data[:7]))

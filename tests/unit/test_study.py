@@ -30,14 +30,14 @@ def boost(**changes):
     return study_mapping({"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}})
 
 
-def two(name="other", **changes):
+def two_learners(name="other", **changes):
     """Return a study with two learners, the second with its own title and numbers."""
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
     boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
     return study_mapping({"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
-def test_methods_and_points_are_the_whole_product():
+def test_methods_and_points_are_the_full_product():
     made = study_with(LEARNERS, "s")
     assert list(made.methods) == ["boost~proved", "boost~published", "majority"]
     assert len(made.methods["boost~proved"].points) == 2 * 2 * 3
@@ -47,7 +47,7 @@ def test_methods_and_points_are_the_whole_product():
     assert made.figure == "s"
 
 
-def test_what_has_no_effect_may_be_at_its_default():
+def test_keys_without_effect_may_be_at_their_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
     assert made.methods["boost~proved"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
@@ -90,15 +90,18 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             study_mapping(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
             "epsilon = 0.3 and 0.30000000000000004 differ only",
         ),
-        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 differ only"),
         (
-            two(title=" Lazybb "),
+            two_learners(epsilons=[0.1 + 0.2]),
+            "other: epsilon = 0.3 and 0.30000000000000004 differ only",
+        ),
+        (
+            two_learners(title=" Lazybb "),
             "is also the title of boost~proved. Give one of them another title",
         ),
-        (two("Boost"), "Boost: its name must differ from boost~proved"),
+        (two_learners("Boost"), "Boost: its name must differ from boost~proved"),
     ],
 )
-def test_what_is_not_allowed_is_named(raw, says):
+def test_invalid_keys_are_named(raw, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: learners: .*{re.escape(says)}"):
         study.from_mapping(raw, "s", "s.yaml")
 
@@ -122,10 +125,15 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
     # Settings by rule; best of a grid; another calibration; with δ; on a share of the data.
     others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
     for changes in others:
-        assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").methods) == 2
+        assert (
+            len(study.from_mapping(two_learners(title="LazyBB", **changes), "s", "s.yaml").methods)
+            == 2
+        )
     assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").methods) == 2
     # Without selection, the label does not mention the grid.
-    without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
+    without_folds = {
+        key: value for key, value in two_learners().items() if key not in ("folds", "repeats")
+    }
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
     without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
     with pytest.raises(study.StudyError, match="other: its title"):
@@ -146,14 +154,14 @@ def test_canonical_text_ignores_order_and_number_type():
     assert canonical.text({"b": 1.0, "a": 0.5}) == canonical.text({"a": 0.5, "b": 1})
 
 
-def test_many_texts_have_the_digest_that_they_had():
+def test_many_texts_keep_their_digest():
     pairs = [("1", '{"a":1}'), ("inf", "ä")]
     others = ("lazybb", None, 1e-6, 5, (0.2, 10), {"b": 1.0})
     assert canonical.digest_of_texts(pairs, *others) == canonical.digest([pairs, *others])
     assert canonical.digest_of_texts([], 1) == canonical.digest([[], 1])
 
 
-def test_a_metric_that_is_none_is_named_with_those_that_there_are():
+def test_an_unknown_metric_is_named_with_the_known_ones():
     with pytest.raises(
         StudyError, match=r"s.yaml: metric must be one of: accuracy, .*; got 'precision'"
     ):

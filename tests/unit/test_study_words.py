@@ -18,7 +18,7 @@ HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 
 
-def made(learners=None, **changes):
+def study_of_boost(learners=None, **changes):
     plain = {"folds": None, "repeats": None} if "splits" in changes else {}
     return study_with(
         learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes}
@@ -43,9 +43,9 @@ def offer(monkeypatch, *relations):
     monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "lazybb": entry})
 
 
-def test_words_at_their_defaults_change_no_id_and_no_digest():
-    plain = made()
-    said = made(
+def test_keys_at_their_defaults_change_no_id_and_no_digest():
+    plain = study_of_boost()
+    said = study_of_boost(
         neighbours=REPLACE_ONE,
         train_shares=[1],
         metric="accuracy",
@@ -69,12 +69,12 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
         {"select": "all", "outputs": ["runs"]},
     ],
 )
-def test_words_that_ask_for_other_runs_change_the_digest(changes):
-    assert jobs(made()).digests != jobs(made(**changes)).digests
+def test_keys_that_change_the_runs_change_the_digest(changes):
+    assert jobs(study_of_boost()).digests != jobs(study_of_boost(**changes)).digests
 
 
 def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
-    plain, other = jobs(made()), jobs(made(metric="auc"))
+    plain, other = jobs(study_of_boost()), jobs(study_of_boost(metric="auc"))
     assert plain.digests[plain.grid_name] == other.digests[other.grid_name]
     assert plain.digest != other.digest
 
@@ -96,9 +96,9 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
     ],
 )
-def test_words_that_contradict_each_other_are_named(changes, says):
+def test_contradicting_keys_are_named(changes, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: .*{re.escape(says)}"):
-        made(**changes)
+        study_of_boost(**changes)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
-def test_what_a_learner_can_not_be_asked_is_named(changes, says):
+def test_a_value_that_a_learner_does_not_offer_is_named(changes, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: learners: boost: .*{re.escape(says)}"):
-        made({"boost": {**BOOST, **changes}})
+        study_of_boost({"boost": {**BOOST, **changes}})
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,14 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 )
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):
-        made(train_shares=shares)
+        study_of_boost(train_shares=shares)
 
 
-def test_what_is_varied_is_an_method_of_its_own():
+def test_a_varied_value_is_a_method_of_its_own():
     vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
-    one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
+    one = study_of_boost(
+        {"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1]
+    )
     assert len(one.methods) == 2 * 2 * 2
     base = "boost~proved~delta=1e-05"
     name = f"{base}~learning_rate=0.25~mechanism=exponential"
@@ -152,38 +154,38 @@ def test_what_is_varied_is_an_method_of_its_own():
 
 
 def test_varied_runs_match_a_grid():
-    grid = made({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
-    vary = made({"boost": {**BOOST, "vary": {"density": [0.25]}}})
+    grid = study_of_boost({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
+    vary = study_of_boost({"boost": {**BOOST, "vary": {"density": [0.25]}}})
     assert ids(grid, "boost~proved") == ids(vary, "boost~proved~density=0.25")
 
 
 def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(monkeypatch):
-    plain = ids(made(), "boost~proved")
+    plain = ids(study_of_boost(), "boost~proved")
     offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
     for relation, expected in (
         (None, None),
         (REPLACE_ONE, None),
         (PRIVATE_COLUMNS, PRIVATE_COLUMNS),
     ):
-        one = made(neighbours=relation)
+        one = study_of_boost(neighbours=relation)
         method = one.methods["boost~proved"]
         assert method.relation == (relation or REPLACE_ONE)
         assert method.claim == (relation or REPLACE_ONE)
         assert (ids(one, method.name) == plain) == (expected is None)
 
 
-def test_a_learner_without_privacy_is_told_what_is_public():
+def test_a_learner_without_privacy_gets_the_public_columns():
     learners = {"boost": BOOST, "lr": {"learner": "logistic_regression"}}
-    assert made(learners).methods["lr"].claim == REPLACE_ONE
-    method = made(learners, neighbours=PRIVATE_COLUMNS).methods["lr"]
+    assert study_of_boost(learners).methods["lr"].claim == REPLACE_ONE
+    method = study_of_boost(learners, neighbours=PRIVATE_COLUMNS).methods["lr"]
     assert (method.claim, method.relation) == (PRIVATE_COLUMNS, None)
     with pytest.raises(study.StudyError, match="has no 'neighbours'"):
-        made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
+        study_of_boost({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
 
 
-def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
+def test_a_learner_with_a_stronger_relation_runs_unchanged():
     learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
-    one = made(learners, neighbours=PRIVATE_COLUMNS)
+    one = study_of_boost(learners, neighbours=PRIVATE_COLUMNS)
     assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
     assert one.methods["bag~proved"].relation == REPLACE_ONE
     # The learner's own relation changes no id, but is printed.
@@ -199,10 +201,10 @@ def notes(one, **domain):
     )
 
 
-def test_public_facts_must_be_said_to_be_public():
+def test_public_facts_must_be_declared_public():
     with pytest.raises(study.StudyError, match="no learner of the study offers 'private-columns'"):
-        notes(made({"bag": {"learner": "dp_bagging"}}, neighbours=PRIVATE_COLUMNS))
-    one = made(neighbours=PRIVATE_COLUMNS)
+        notes(study_of_boost({"bag": {"learner": "dp_bagging"}}, neighbours=PRIVATE_COLUMNS))
+    one = study_of_boost(neighbours=PRIVATE_COLUMNS)
     with pytest.raises(study.StudyError, match=r"on toy-line: .*yaml does not declare its label"):
         notes(one)
     about = datasets.describe("toy-line").domain
@@ -214,36 +216,36 @@ def test_public_facts_must_be_said_to_be_public():
     assert notes(one, label=label, columns=private) == []
 
 
-def test_a_delta_that_shows_a_record_is_warned_of():
+def test_a_delta_that_reveals_a_record_gives_a_warning():
     n_rows = datasets.describe("toy-line").n_rows
     spec = {**BOOST, "deltas": [0, 0.5 / n_rows, 1 / n_rows]}
-    (note,) = notes(made({"boost": spec}))
+    (note,) = notes(study_of_boost({"boost": spec}))
     assert note.startswith(f"s.yaml: boost~proved~delta={1 / n_rows:g}: ")
     assert "is not private on toy-line" in note
 
 
 def test_the_jobs_of_each_way_of_selecting():
     two, lone = {"boost": BOOST}, {"boost": {**BOOST, "grid": {"n_rounds": [5]}}}
-    one = jobs(made(two, splits=HOLDOUTS))
+    one = jobs(study_of_boost(two, splits=HOLDOUTS))
     assert [split.fold for split in one.splits] == [f"{k}@0.25" for k in range(1, 5)]
     assert one.selects
     assert one.n_grid
     assert list(one.fresh) == one.fresh_splits
     # A single setting is used directly; with folds the tables have its cross-validation.
-    assert jobs(made(lone, splits=HOLDOUTS)).n_grid == 0
-    assert jobs(made(lone)).n_grid
-    everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
+    assert jobs(study_of_boost(lone, splits=HOLDOUTS)).n_grid == 0
+    assert jobs(study_of_boost(lone)).n_grid
+    everything = jobs(study_of_boost(two, splits={"folds": 3}, select="all", outputs=["runs"]))
     assert everything.n_grid
     assert everything.fresh == ()
-    assert everything.splits == jobs(made()).splits
+    assert everything.splits == jobs(study_of_boost()).splits
     assert not everything.selects
     # With folds and repeats, all runs equal runs of the selected setting elsewhere.
-    runs = jobs(made(two, select="all", outputs=["runs"]))
-    assert runs.splits == made().fresh_splits(has_test=False)
+    runs = jobs(study_of_boost(two, select="all", outputs=["runs"]))
+    assert runs.splits == study_of_boost().fresh_splits(has_test=False)
 
 
 def test_estimates_are_of_the_rows_that_a_share_leaves():
-    one = made(train_shares=[0.1, 1])
+    one = study_of_boost(train_shares=[0.1, 1])
     all_rows, part = (jobs(one, f"boost~proved{s}") for s in ("", "~train_share=0.1"))
     n_rows, *others = all_rows.shape
     assert part.shape == (n_rows // 10, *others)
@@ -253,22 +255,24 @@ def test_estimates_are_of_the_rows_that_a_share_leaves():
 def test_too_few_records_and_missing_probabilities_are_reported_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
-        readiness.check(made(**changes), data)
+        readiness.check(study_of_boost(**changes), data)
     with pytest.raises(ValueError, match=r"train_shares must be ≥ .* got 1e-05"):
-        readiness.check(made(train_shares=[1e-5, 1]), data)
+        readiness.check(study_of_boost(train_shares=[1e-5, 1]), data)
     # This file tells Snakemake to repeat the check.
     shares = (None, [1], [0.1, 1], [1e-5, 1])
-    words = [made(train_shares=each).resampling for each in shares]
-    assert made(metric="log_loss").resampling == (3, 0.0, "log_loss", "lazybb")
+    words = [study_of_boost(train_shares=each).resampling for each in shares]
+    assert study_of_boost(metric="log_loss").resampling == (3, 0.0, "log_loss", "lazybb")
     assert words == [3, 3, (3, 0, "accuracy", 0.1), (3, 0, "accuracy", 1e-5)]
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1
     with pytest.raises(ValueError, match="each label must have two"):
-        readiness.check(made(splits=HOLDOUTS), one_positive)
+        readiness.check(study_of_boost(splits=HOLDOUTS), one_positive)
     with pytest.raises(ValueError, match=r"lazybb \(boost~proved\) has none"):
-        readiness.check(made(metric="log_loss"), data)
-    readiness.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
+        readiness.check(study_of_boost(metric="log_loss"), data)
+    readiness.check(
+        study_of_boost({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data
+    )
 
 
 def test_public_columns_of_a_learner_need_the_relation():
@@ -276,12 +280,12 @@ def test_public_columns_of_a_learner_need_the_relation():
     with pytest.raises(
         study.StudyError, match="needs to know for columns = 'public' which columns"
     ):
-        made({"lr": regression})
+        study_of_boost({"lr": regression})
     boosted = {**BOOST, "fixed": {"start": "public"}}
     for changes in ({}, {"neighbours": REPLACE_ONE}):
         with pytest.raises(study.StudyError, match="lazybb needs to know for start = 'public'"):
-            made({"boost": {**boosted, **changes}})
-    one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
+            study_of_boost({"boost": {**boosted, **changes}})
+    one = study_of_boost({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
     assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
 
 
@@ -290,7 +294,9 @@ def test_answers_that_are_not_paid_for_are_reported_before_training():
 
     def study_of(n_answers):
         pate = {"learner": "pate", "grid": {"n_answers": [None, n_answers]}}
-        return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
+        return study_of_boost(
+            {"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4
+        )
 
     # 1,500 training records and 500 distinct test points.
     readiness.check(study_of(2000), data)

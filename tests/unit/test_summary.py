@@ -134,7 +134,7 @@ def test_old_files_of_jobs_are_listed_and_removed(tmp_path, capsys):
     assert last == "removed 2 files (0.2 MB); results/store keeps what is trained"
 
 
-def test_the_table_has_a_total_and_no_false_hundred():
+def test_the_table_has_a_total_and_no_rounded_100_percent():
     studies = {
         "one": summary.Progress(1000, 1000, 0, 0.0),
         "two": summary.Progress(100_000, 99_999, 1, 7300.0, 9),

@@ -52,7 +52,7 @@ def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
     assert shown["accuracy"].tolist() == [pytest.approx(0.65)]
 
 
-def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(runs):
+def test_equal_levels_alternate_and_a_failed_level_is_not_in_the_legend(runs):
     frame = named(sweep.trainings(runs[runs["method"] == "boost"], METHODS, AXES, {}))
     flat = pd.DataFrame(
         [
@@ -76,7 +76,7 @@ def test_a_level_that_varies_is_refused(runs):
         sweep.trainings(twice[twice["method"] == "lr"], METHODS, AXES.without_x(), {})
 
 
-def test_only_parameters_are_said_to_vary(runs):
+def test_only_parameters_are_reported_as_varying(runs):
     """Scores and times differ between any two trainings."""
     deeper = runs.assign(
         setting=[json.dumps({**json.loads(text), "depth": 2}) for text in runs["setting"]],
@@ -111,7 +111,7 @@ def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, m
         x.output.check(x)
 
 
-def test_what_makes_no_difference_to_a_level_is_not_said(runs):
+def test_parameters_without_effect_on_a_level_are_not_named(runs):
     axes = dataclasses.replace(AXES, lines=("entry", "share", "n_rounds")).without_x()
     lone = runs[runs["method"] == "lr"]
     shares = [lone.assign(method=f"lr {share}", share=share) for share in (0.1, 1)]
@@ -125,7 +125,7 @@ def test_what_makes_no_difference_to_a_level_is_not_said(runs):
     assert len(differ) == 2 * len(lone)
 
 
-def test_that_every_training_failed_is_said(runs):
+def test_a_method_without_successful_trainings_is_reported(runs):
     with pytest.raises(ValueError, match="at least one training must have a result"):
         sweep.trainings(runs[:0], METHODS, AXES, {})
 
@@ -135,7 +135,7 @@ def test_axes_without_x_keep_lines_and_panels():
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]
 
 
-def test_what_a_learner_measures_is_a_column_like_any_other(runs):
+def test_a_learners_measures_are_columns_like_any_other(runs):
     boosted = runs[runs["method"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
     frame = sweep.describe_runs(boosted, METHODS)
     assert set(frame["n_nodes"]) == {7}
@@ -147,7 +147,7 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
         sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="setting"), {})
 
 
-def test_null_stands_for_methods_that_have_no_such_parameter(runs):
+def test_null_selects_methods_without_the_parameter(runs):
     axes = sweep.Axes("epsilon", "accuracy", ("entry",), ("dataset",))
     both = sweep.trainings(runs, METHODS, axes, {"n_rounds": [2, None]})
     assert both["entry"].value_counts().to_dict() == {"boost": 5, "lr": 2}
@@ -161,7 +161,7 @@ LEARNERS = {
 }
 
 
-def drawn(folder, monkeypatch, **options):
+def draw_sweep(folder, monkeypatch, **options):
     """Draw a sweep of a made-up study; return its panels, legend and table."""
     monkeypatch.chdir(folder)
     options = {"levels": ["majority"], "lines": ["calibration"], **options}
@@ -178,7 +178,7 @@ def drawn(folder, monkeypatch, **options):
 
 def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monkeypatch):
     axes = {"x": "epsilon", "scale": "log", "panels": ["dataset", "mechanism"]}
-    panels, legend, frame = drawn(tmp_path, monkeypatch, **axes, compare="dataset")
+    panels, legend, frame = draw_sweep(tmp_path, monkeypatch, **axes, compare="dataset")
     assert len(panels) == 4
     for panel in panels:
         flat = [line for line in panel.get_lines() if len(set(line.get_ydata())) == 1]
@@ -195,7 +195,7 @@ def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monk
 
 
 def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
-    panels, legend, frame = drawn(tmp_path, monkeypatch, x="epsilon", at={"mechanism": "auto"})
+    panels, legend, frame = draw_sweep(tmp_path, monkeypatch, x="epsilon", at={"mechanism": "auto"})
     assert drawing.ENDLESS not in legend
     assert [len(panel.get_lines()) for panel in panels] == [2, 2]
     assert len(frame) == 2 * 3 + 2
@@ -203,13 +203,13 @@ def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
 
 def test_a_misspelt_measure_is_one_message(tmp_path, monkeypatch):
     with pytest.raises(StudyError, match=r"^tiny: sweep: no result has 'n_leafs'"):
-        drawn(tmp_path, monkeypatch, x="epsilon", y="n_leafs", at={"mechanism": "auto"})
+        draw_sweep(tmp_path, monkeypatch, x="epsilon", y="n_leafs", at={"mechanism": "auto"})
 
 
 def test_datasets_and_methods_of_one_title_are_drawn_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "dataset_title", lambda name: "Patients")
     options = {"x": "epsilon", "panels": ["dataset"], "at": {"mechanism": "auto"}}
-    panels, _, frame = drawn(tmp_path, monkeypatch, **options)
+    panels, _, frame = draw_sweep(tmp_path, monkeypatch, **options)
     assert [panel.get_title(loc="left") or panel.get_title() for panel in panels] == [
         "Patients (toy-line)",
         "Patients (toy-line-fine)",

@@ -41,7 +41,7 @@ def test_rows_do_not_depend_on_order_or_batch(dataset, method, tmp_path, monkeyp
     assert len(one) == 2 * 6 * 3
 
 
-def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
+def test_for_add_remove_a_learner_gets_an_estimate_of_n(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
     given = {**gam, "fixed": {"n_estimate": 7}}
     methods = study_with({"gam": gam, "given": given}, epsilons=[1]).methods
@@ -149,7 +149,7 @@ def test_a_store_of_any_file_names_is_read(dataset, method, tmp_path):
     assert (trainer.n_trained, trainer.n_reused) == (0, len(tasks(method)))
 
 
-def test_facts_say_what_a_job_did(dataset, method, tmp_path):
+def test_facts_record_what_a_job_did(dataset, method, tmp_path):
     train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:7])
     trainer = train.Trainer(dataset, method, 1, tmp_path)
     started = time.perf_counter()
@@ -161,7 +161,7 @@ def test_facts_say_what_a_job_did(dataset, method, tmp_path):
     assert 0 < facts["training_seconds"] <= wall
 
 
-def test_the_log_says_how_far_a_job_is(dataset, method, tmp_path, monkeypatch, caplog):
+def test_the_log_shows_the_progress_of_a_job(dataset, method, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(train, "SECONDS_PER_LINE", 0)
     caplog.set_level("INFO")
     train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:3])

@@ -28,7 +28,7 @@ def make(settings=GRID, **parameters):
     return TunedClassifier(settings=settings, **{**facts, **parameters})
 
 
-def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
+def test_the_statement_has_the_assumptions_and_exclusions_of_all_candidates():
     """The statement does not reveal which candidate was kept."""
     settings = [{}, {"learner": "dp_logistic_regression", "C": 0.1}]
     fitted = [
@@ -48,7 +48,7 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
 
 
 @pytest.mark.parametrize("learner", ["noisy_bayes", "lazybb", "privgam", "topdown"])
-def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
+def test_the_cost_of_a_setting_does_not_depend_on_the_records(learner):
     """Learners whose ledgers have other forms: a fit checks the cost."""
     model = make(None, learner=learner, delta=1e-5, expected_runs=2, ordered=(True,) * 3)
     model.fit(X, Y)
@@ -59,7 +59,7 @@ def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
     assert np.array_equal(chances[:, 1] > 0.5, model.predict(X) == 1)
 
 
-def test_a_learner_that_is_pure_alone_is_paid_in_epsilon():
+def test_a_learner_with_only_pure_privacy_is_paid_in_epsilon():
     model = make(None, learner="noisy_majority", delta=1e-5).fit(X, Y)
     assert model.privacy_.delta == 1e-5
     assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
@@ -103,7 +103,7 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     assert np.array_equal(numbers(other.privacy_), once)
 
 
-def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
+def test_the_kept_model_is_saved_with_the_statement_of_the_selection(tmp_path):
     columns = tuple(Column(f"c{j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(N_BINS))
     domain = Domain(columns, Label("sick", "no", "yes"))
     model = make(classes=("no", "yes")).fit(X, np.where(Y > 0, "yes", "no"))
@@ -118,7 +118,7 @@ def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
         assert np.array_equal(scores, model.decision_function(X))
 
 
-def test_settings_are_drawn_alike():
+def test_settings_are_drawn_uniformly():
     """A wrong alarm has probability below 1e-6."""
     kept = [
         make(epsilon=1e-3, expected_runs=1, random_state=seed).fit(X[:20], Y[:20]).setting_
@@ -178,18 +178,20 @@ def test_bad_input_has_one_message(change, says):
         make(**change).fit(X, Y)
 
 
-# The key `tune` of a study ------ --------------------------------------------------------
+# The key `tune` of a study ---------------------------------------------------------------
 
 ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds": [3, 5]}}}
 
 
-def made(**entry):
+def study_with_entry(**entry):
     facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
     return study_with({"x": facts}, "s", epsilons=[1])
 
 
-def test_the_word_makes_a_curve_of_its_own():
-    pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).methods.values()
+def test_the_key_tune_makes_its_own_curve():
+    pure, approximate = study_with_entry(
+        fixed={"density": 0.5}, vary={"ties": ["negative"]}
+    ).methods.values()
     assert pure.name == "x~proved~ties=negative"
     assert pure.title == "LazyBB, 1-rules, ties = negative"
     assert kinds.kind(pure) == kinds.TUNED
@@ -205,13 +207,13 @@ def test_the_word_makes_a_curve_of_its_own():
 
 def test_another_version_of_the_learner_is_another_run(monkeypatch):
     """A new version of the selected learner or of the selecting one changes the version."""
-    before = made().methods["x~proved"].version
+    before = study_with_entry().methods["x~proved"].version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)
         raised = dataclasses.replace(entry, version=entry.version + 1)
         with monkeypatch.context() as patched:
             patched.setitem(registry.LEARNERS, learner, raised)
-            assert made().methods["x~proved"].version == before + step
+            assert study_with_entry().methods["x~proved"].version == before + step
 
 
 @pytest.mark.parametrize(
@@ -233,13 +235,13 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
         ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],
 )
-def test_misuse_of_the_word_has_one_message(change, says):
+def test_misuse_of_the_key_tune_has_one_message(change, says):
     with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{says}"):
-        made(**change)
+        study_with_entry(**change)
 
 
-def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_for():
-    small = made(epsilons=[1e-12])
+def test_a_budget_without_rest_is_refused_when_the_study_is_requested():
+    small = study_with_entry(epsilons=[1e-12])
     says = "s.yaml: learners: x~proved: .*of which nothing remains for a training"
     with pytest.raises(study.StudyError, match=says):
         list(study.prices(small, "s.yaml"))

@@ -65,7 +65,7 @@ def persons(write_private_dataset):
 # Codes -----------------------------------------------------------------------------
 
 
-def test_at_most_so_many_records_of_each_person_are_kept(persons):
+def test_at_most_the_stated_number_of_records_per_person_is_kept(persons):
     data = datasets.load("mine")
     assert data.X.shape == (KEPT, 2)
     assert data.domain.names == ("age", "town")
@@ -77,7 +77,7 @@ def test_at_most_so_many_records_of_each_person_are_kept(persons):
     assert len(datasets.load("mine").y) == len(PERSONS)
 
 
-def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
+def test_a_person_can_be_named_by_a_number_or_a_text(persons, tmp_path):
     as_text = datasets.load("mine")
     frame = pd.read_csv("data/mine.csv", dtype={"age": int, "who": str})
     for who in (frame.who, frame.who.str[1:].astype(int)):
@@ -88,7 +88,7 @@ def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["n_rows", "n_test"])
-def test_numbers_of_records_are_those_that_are_kept(persons, key):
+def test_numbers_of_records_count_kept_records(persons, key):
     if key == "n_test":
         files = write_test_file(lines_of(["P1"] * 5))
         persons(files=files, n_test=2)
@@ -123,7 +123,7 @@ def test_a_record_of_nobody_is_refused(persons):
 @pytest.mark.parametrize(
     "name", ["nan", "NaN", "None", "<NA>", "NA", "null", "\u200b", "\uff2e\uff21", "?"]
 )
-def test_what_stands_for_no_value_is_nobody(persons, name):
+def test_a_marker_of_missing_values_is_no_person(persons, name):
     persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
     assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in assert_load_fails()
     frame = pd.read_csv("data/mine.csv", keep_default_na=False)
@@ -156,7 +156,7 @@ ALIKE = [
 
 
 @pytest.mark.parametrize(("name", "other"), ALIKE)
-def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, capsys, tmp_path):
+def test_similar_names_are_reported_wherever_records_train(persons, name, other, capsys, tmp_path):
     lines = [*lines_of(PERSONS[1:]), *(f"{one},30,Oslo,yes" for one in (name, other))]
     # P1 has two kept records.
     n_rows = KEPT + (name != "P1")
@@ -205,7 +205,7 @@ def test_a_class_of_one_person_can_not_be_compared(persons, capsys):
         assert "ready: privcurve release mine" in told
 
 
-def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
+def test_a_person_named_3_is_the_person_named_3_0(persons):
     # 3 and 3.0 were once two persons, so twice as many records were kept.
     names = [f"{k % 30}{'.0' if k % 2 else ''}" for k in range(30)] + [f"{k}.0" for k in range(30)]
     persons(lines_of(names), n_rows=30, unit={**UNIT, "at_most": 1})
@@ -339,7 +339,7 @@ def test_a_budget_for_records_allows_no_release_for_persons(persons):
         release(release_request(dataset="of-persons"))
 
 
-def test_of_neighbours_who_are_added_the_card_says_persons(persons):
+def test_for_add_remove_neighbours_the_card_says_persons(persons):
     options = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
     released = release(release_request(epsilon=0.5, **options))
     text = html.unescape(released.path(PAGE).read_text())
@@ -424,7 +424,7 @@ def test_a_share_of_delta_that_is_no_number_is_refused_before_training(persons):
         notes(one)
 
 
-def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_path):
+def test_encoded_data_store_persons_and_their_largest_number_of_records(persons, tmp_path):
     persons(unit={**UNIT, "at_most": 4}, n_rows=len(PERSONS))
     data = datasets.load("mine")
     datasets.save(data, tmp_path / "coded")
@@ -463,7 +463,7 @@ def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     assert age.code(raw.X[:, 0]).codes.tolist() == data.X[:, 0].tolist()
 
 
-# Python and `privcurve check` ------ --------------------------------------------------
+# Python and `privcurve check` ---------------------------------------------------------
 
 
 def in_python():
@@ -501,7 +501,7 @@ def test_rows_that_train_match_a_release(persons):
     assert not model.privacy_.private
 
 
-def test_a_unit_of_a_schema_is_said_drafted_and_read_again(persons):
+def test_a_unit_of_a_schema_is_printed_drafted_and_read_again(persons):
     columns = {"age": (0, 120), "town": ["Oslo", "?"]}
     schema = Schema(columns, ["no", "yes"], unit={"column": "who", "at_most": 2})
     assert schema.at_most == 2
@@ -530,7 +530,7 @@ def test_a_unit_of_a_schema_is_said_drafted_and_read_again(persons):
         model.fit(frame, frame.sick)
 
 
-def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
+def test_check_counts_kept_records_and_names_remedies(persons, capsys):
     persons(n_rows=len(PERSONS))
     assert main(["check", "mine"]) == 1
     captured = capsys.readouterr()

@@ -34,7 +34,7 @@ def test_each_whole_number_has_a_bin_where_the_bounds_allow():
     assert days.bin_names[30] == "stay = 30"
 
 
-def test_of_wider_bounds_bins_hold_equally_many_whole_numbers():
+def test_with_wider_bounds_bins_hold_equally_many_integers():
     pressure = column(bounds=[40, 250])
     assert pressure.bins == 53
     sizes = np.diff(pressure.edges)

@@ -35,13 +35,13 @@ def test_it_is_interpolated_along_the_logarithm_of_epsilon():
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
-def test_two_methods_of_the_learner_are_not_joined_to_one_curve():
+def test_two_methods_of_one_learner_stay_two_curves():
     other = [("short", 0.1), *((SHARE, epsilon) for epsilon in RISING)]
     told = needed_epsilon(places(RISING, other=other), Wish.parse("auc>=0.7"))
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
-def test_its_range_is_by_two_standard_errors():
+def test_its_range_spans_two_standard_errors():
     told = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.7"))
     assert told.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
     assert told.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
@@ -57,7 +57,7 @@ def test_one_repeat_gives_no_range():
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 with PrivGAM"
 
 
-def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():
+def test_a_wish_that_no_epsilon_or_every_epsilon_satisfies_is_reported():
     never = needed_epsilon(places(RISING), Wish.parse("auc within 0.02"))
     assert math.isinf(never.epsilon)
     assert never.target == pytest.approx(0.93)
@@ -81,7 +81,7 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
     assert 3 < told.epsilon < 10
 
 
-def test_of_a_loss_less_is_wanted():
+def test_a_smaller_loss_is_better():
     of_scores = places({epsilon: 1 - score for epsilon, score in RISING.items()}, 0.0, 0.05)
     of_losses = [
         ranking(frame, "d", place.epsilon, TITLES, "log_loss")

@@ -11,7 +11,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 
-def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()) -> None:
+def write_workbook(
+    path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()
+) -> None:
     """Write a small .xlsx by hand; `merged` lists merged ranges such as ``A1:A2``."""
 
     def cell(value: Any, place: str) -> str:
@@ -67,7 +69,7 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[st
             )
 
 
-def locked_workbook() -> bytes:
+def locked_workbook_bytes() -> bytes:
     """Return a workbook with a password: an OLE file with an encrypted stream."""
     free, end, none = 0xFFFFFFFF, 0xFFFFFFFE, b"\0" * 16
     header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + none
@@ -84,7 +86,7 @@ def locked_workbook() -> bytes:
     return header + chain + folder + 2 * entry("", 0, free, 0, 0) + b"\0" * 4096
 
 
-def idx(values: Any) -> bytes:
+def idx_bytes(values: Any) -> bytes:
     """Return bytes in MNIST's format, compressed; the same at any time."""
     array = np.asarray(values, dtype=np.uint8)
     head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)

@@ -36,7 +36,7 @@ def facts(project):
     return json.loads((project.folder / TARGET).read_text())
 
 
-def test_coded_data_follow_what_they_are_made_from(project):
+def test_encoded_data_follow_their_sources(project):
     describe(project)
     write_rows(project)
     # 9 of 40 values are outside the bounds: the run says so, and succeeds.

@@ -18,7 +18,7 @@ def trained(project):
     return dict(zip(table["epsilon"], table["n_repeats"] - table["n_failed"], strict=True))
 
 
-def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
+def test_failures_are_reported_at_the_end_until_they_are_fixed(project):
     own = project.folder / "learners/noisy_label.py"
     own.parent.mkdir()
     source = LEARNER.read_text()

@@ -21,7 +21,7 @@ def summary(project, *arguments, name="tiny"):
     raise AssertionError("no line of the study")
 
 
-def test_the_manifest_tells_what_was_run(finished):
+def test_the_manifest_lists_what_was_run(finished):
     content = manifest(finished)
     configuration = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
     assert content["configuration"] == configuration
@@ -47,7 +47,7 @@ def test_the_manifest_tells_what_was_run(finished):
         assert times["wall_seconds"] == pytest.approx(sum(walls), abs=0.06)
 
 
-def test_the_commit_is_told_and_whether_files_differ(finished):
+def test_the_manifest_has_the_commit_and_whether_files_differ(finished):
     folder = finished.folder
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(folder)]
     ignored = (ROOT / ".gitignore").read_text()

@@ -7,7 +7,7 @@ from checkout import ROOT
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
-def refused(project, *says, arguments=(), **environment):
+def assert_run_refused(project, *says, arguments=(), **environment):
     output = project.run(*arguments, ok=False, **environment)
     for text in says:
         assert text in output
@@ -18,7 +18,7 @@ def refused(project, *says, arguments=(), **environment):
 
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
-    refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
+    assert_run_refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
     output = project.run("--dry-run")
     assert output.count("left out: config/studies/mine.yaml is not valid YAML") == 1
     assert "Make tiny_accuracy" in output
@@ -37,7 +37,7 @@ def test_the_training_of_the_network_is_a_target(project):
 def test_more_folds_than_records_of_a_class(project):
     # WDBC has 212 records of the rarer class, toy-line 1,000.
     project.write_study(datasets=["toy-line", "wdbc"], folds=300)
-    refused(
+    assert_run_refused(
         project,
         "config/studies/tiny.yaml",
         "wdbc",
@@ -50,13 +50,13 @@ def test_configuration(project):
     path = project.folder / "config/config.yaml"
     content = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump({**content, "sed": 1}))
-    refused(project, "unknown key 'sed'", "'seed'")
+    assert_run_refused(project, "unknown key 'sed'", "'seed'")
     path.write_text(yaml.safe_dump(content) + "seed: 2\n")
-    refused(project, "config/config.yaml: the key 'seed' occurs twice")
+    assert_run_refused(project, "config/config.yaml: the key 'seed' occurs twice")
     path.write_text(yaml.safe_dump(content))
     (project.folder / "other.yaml").write_text("seed: 2\nseed: 3\n")
     others = ("--configfile", "other.yaml")
-    refused(project, "other.yaml: the key 'seed' occurs twice", arguments=others)
+    assert_run_refused(project, "other.yaml: the key 'seed' occurs twice", arguments=others)
 
 
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
@@ -64,7 +64,7 @@ def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     mirror = tmp_path / "mirror/mushroom"
     mirror.mkdir(parents=True)
     (mirror / "agaricus-lepiota.data").write_text("p,x,s\n")
-    refused(
+    assert_run_refused(
         project,
         "agaricus-lepiota.data",
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",

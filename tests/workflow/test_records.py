@@ -74,7 +74,7 @@ def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
     assert "Nothing to be done" in finished.run()
 
 
-def test_a_table_is_not_made_of_other_files(finished):
+def test_a_table_is_not_made_from_other_files(finished):
     """As in a step whose input changes while Snakemake runs."""
     made = finished.outputs()
     path = finished.folder / TABLES

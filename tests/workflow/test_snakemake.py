@@ -69,7 +69,7 @@ def test_lines_of_jobs_can_be_typed(finished):
 
 
 @pytest.mark.slow
-def test_what_is_touched_counts_and_what_is_forced_is_made_again(finished):
+def test_touched_files_count_and_forced_files_are_made_again(finished):
     made, stored = finished.outputs(), finished.stored_lines()
     (finished.folder / "results/data/toy-line/encoded.npz").touch()
     finished.run("--touch")
@@ -98,7 +98,7 @@ def test_a_report_of_one_study_names_that_study(finished):
 
 
 @pytest.mark.slow
-def test_what_is_not_complete_is_made_again(finished):
+def test_incomplete_files_are_made_again(finished):
     """As a killed Snakemake leaves it; for its lock see `tests/faults/test_killed.py`."""
     made = finished.outputs()
     state = finished.folder / ".snakemake"
@@ -112,7 +112,7 @@ def test_what_is_not_complete_is_made_again(finished):
 
 
 @pytest.mark.slow
-def test_the_rule_graph_names_what_a_study_is_made_of(finished):
+def test_the_rule_graph_names_the_steps_of_a_study(finished):
     graph = finished.run("--rulegraph", "--", "tiny")
     for rule in ("prepare", "datasets_ready", "train", "accuracy"):
         assert f'label = "{rule}"' in graph

@@ -1,6 +1,6 @@
-# The audit tests whether a learner leaks more than it claims; one job for each private learner.
-# Learners of other libraries claim what others have proved, for their own neighbouring relation:
-# they are audited only where a study requests it.
+# The audit tests whether a learner leaks more than it claims, with one job for each private learner.
+# Learners of other libraries are audited only if a study requests it: what they claim, others have
+# proved, for their own neighbouring relation.
 # The target `audit` is an output like the others (outputs.smk).
 
 
@@ -10,8 +10,8 @@ rule audit_learner:
             [AUDITS / f"{wildcards.learner}.csv"],
             partial(PLAN.audit_is_current, wildcards.learner),
         ),
-        # A function, evaluated only for this target: an unreadable study then stops no other
-        # target.
+        # Functions, as these are evaluated only if the audit is needed. They raise an error if the
+        # study of the dataset can't be read, which must not stop other targets.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
     output:

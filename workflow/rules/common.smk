@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-# Import this module first: it sets the order of sys.path.
+# This import must be the first of the package, as it changes the order of sys.path.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
 from privcurve.experiments import contracts, provenance
@@ -40,7 +40,7 @@ try:
     # This import runs the files of a user's own outputs, which may raise.
     from privcurve.workflow import needs, plan, reading
 
-    # Configuration files of an importing workflow may have keys that this workflow does not know.
+    # Configuration files of an importing workflow may have keys of its own, which are not checked.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     os.environ[provenance.FRESH] = "1" if PLAN.is_fresh else ""
@@ -82,16 +82,18 @@ def to_train(wildcards):
 
 
 def remake(files, is_current):
-    """Mark stale files so that Snakemake remakes them when it needs them, like `--forcerun`; return
-    no input."""
+    """Mark files as stale, so that Snakemake makes them again if it needs them (as `--forcerun`).
+
+    Files are stale if they exist and `is_current` is false. Returns an empty list, as input
+    functions call this one."""
     if workflow.is_main_process and PLAN.is_stale(files, is_current):
         workflow.dag.forcefiles.update(map(str, files))
     return []
 
 
 def local_files(wildcards):
-    """Return the user's own files of a dataset; raise an error before training if one is
-    missing."""
+    """Return the raw files of a dataset that the user provides; raise an error, before any training,
+    if one is missing."""
     ours.check_shared_files(workflow)
     folder = CODED / wildcards.dataset
     files = [folder / name for name in ("encoded.npz", "domain.json")]
@@ -103,14 +105,12 @@ def local_files(wildcards):
 
 
 def memory(needed):
-    """Return the function of a rule's `mem_mb`, given a function of wildcards that returns
-    needs."""
+    """Return a function for a rule's `mem_mb`; `needed` returns the `Needs` of wildcards."""
     return grow_by_attempt(lambda wildcards: needed(wildcards).memory)
 
 
 def minutes(needed):
-    """Return the function of a rule's `runtime`, given a function of wildcards that returns
-    needs."""
+    """Return a function for a rule's `runtime`; `needed` returns the `Needs` of wildcards."""
     return grow_by_attempt(lambda wildcards: needed(wildcards).minutes)
 
 

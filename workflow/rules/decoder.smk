@@ -1,6 +1,6 @@
 # Train PrivGAM's network from random weights (decoder/README.md). Only a checkout of the repository
-# has these programs, not the wheel; `make train` installs JAX. This rule does not change the
-# weights of the package; decoder/export.py can.
+# has the programs of these rules, not the wheel; `make train` installs JAX. The rules do not replace
+# the weights in the package; decoder/export.py can do that.
 DECODER = HOME / "decoder"
 
 
@@ -14,13 +14,13 @@ rule simulate_tables:
     message:
         "Simulate 2,000 tables for the training of PrivGAM's network"
     shell:
-        # Without JAX the first command fails at once.
+        # The first command fails at once if JAX is missing, before tables are simulated.
         "(python {params.folder}/train.py --help > /dev/null "
         "&& python {params.folder}/tables.py {output} 0 2000) > {log} 2>&1"
 
 
-# The state of the training is not an output, because Snakemake deletes the outputs of a failed job:
-# the next run continues from the state.
+# The state of the training is not an output, as Snakemake deletes the outputs of a failed job. The
+# state is kept, so that the next run continues from it.
 rule decoder:
     input:
         "results/decoder/tables",

@@ -16,7 +16,7 @@ for name, kind in PLAN.kinds.items():
             f"benchmarks/{kind.output.word}/{kind.name}.tsv"
         wildcard_constraints:
             name="|".join(map(re.escape, kind.requests)),
-        # Make the tables of a study as soon as its training ends, before other studies train.
+        # Make the tables of a study as soon as its trainings have ended, before other trainings.
         priority: 2
         localrule: kind.output.local and PLAN.is_local("outputs")
         resources:
@@ -36,8 +36,8 @@ for name, kind in PLAN.kinds.items():
             "python -m privcurve.workflow.job output {params.options} > {log} 2>&1"
 
 
-# Names of studies and outputs are targets too, where the command line or the configuration names
-# them.
+# Names of studies and outputs are targets, too. Only those that the command line or the
+# configuration names get a rule.
 for name, files in PLAN.targets(sys.argv[1:]).items():
 
     rule:
@@ -48,7 +48,7 @@ for name, files in PLAN.targets(sys.argv[1:]).items():
 
 
 # A user's own rule may read tables of a study whose file cannot be read. This rule then stops the run
-# with the reason, also where old tables exist, which Snakemake would otherwise accept as raw files.
+# with the reason. Without it, Snakemake would accept tables of an earlier run as raw files.
 if PLAN.broken:
 
     rule refused:

@@ -1,5 +1,5 @@
-# Rules about a run: the manifest records versions and cost, `summary` counts jobs, `prune` removes old
-# files, and `stamp` checks that the present code trains the same bits as stored runs.
+# Rules about a run: `manifest` records versions and costs, `summary` counts runs, `prune` removes old
+# files, and `stamp` checks that the present code trains the same bits as stored runs have.
 
 
 rule manifest:
@@ -21,8 +21,8 @@ rule manifest:
         "python -m privcurve.workflow.job manifest {params.options} > {log} 2>&1"
 
 
-# Without an output, the rule runs each time. Without an input, it needs no other job, so that
-# `--nolock` is safe during a run that holds the folder's lock.
+# As the rule has no output, it runs each time. As it has no input, it starts no other job, so that
+# `--nolock` is safe while another run holds the lock of the folder.
 rule summary:
     log:
         "logs/summary.log",
@@ -36,7 +36,7 @@ rule summary:
         "python -m privcurve.workflow.job summary --cores {params.cores} {params.options} 2>&1 | tee {log}"
 
 
-# Remove old files of jobs; results/store keeps the trained runs.
+# Remove files of jobs that no study needs any longer; the trained runs stay in results/store.
 rule prune:
     log:
         "logs/prune.log",
@@ -49,8 +49,8 @@ rule prune:
         "python -m privcurve.workflow.job prune {params.options} 2>&1 | tee {log}"
 
 
-# Accept stored runs after code was only moved or renamed: train a sample of them again and compare
-# bits.
+# Accept stored runs of code that was since only moved or renamed: train a sample of them again, and
+# compare the bits.
 rule stamp:
     log:
         "logs/stamp.log",

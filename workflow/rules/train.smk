@@ -1,5 +1,6 @@
-# Training: the hyperparameter grids, and the fresh trainings of the selected settings. A job trains one
-# method on one dataset, or a part of that: some values of ε, or part of one ε. Small methods share a job.
+# Training: the grids of hyperparameters, and the fresh trainings of the selected settings. A job trains
+# one method on one dataset, or a part of its runs: some values of ε, or a part of the runs at one ε.
+# Methods that take little time share a job.
 
 
 rule train:

@@ -1,4 +1,8 @@
-"""Boosted trees with the Mα-loss in plain Python, without arrays."""
+"""Boosted trees with the Mα-loss in plain Python, as a reference for tests.
+
+A record is a triple (row, label, weight), a question a pair (column, code): it asks whether the
+row's bin is at most `code`. With `restrict`, only questions are asked whose answer is still open.
+"""
 
 import itertools
 import math
@@ -22,7 +26,7 @@ def inverse(z, alpha):
 
 
 def weigh(records):
-    """Return the weights A and B of (row, label, weight) triples."""
+    """Return the total weights of the positive and of the negative records."""
     return tuple(sum(w for _, y, w in records if y == label) for label in (1, -1))
 
 
@@ -41,7 +45,7 @@ def risk(records, question, alpha):
 
 
 def options(possible):
-    """Return the questions that separate possible bins; `possible` is a list of sets."""
+    """Return the questions that have both answers; `possible` has each column's set of bins."""
     return [(j, code) for j, codes in enumerate(possible) for code in sorted(codes)[:-1]]
 
 
@@ -60,7 +64,10 @@ def error(parts):
 
 
 def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
-    """Return the questions of all nodes in breadth-first order, and the leaves' records."""
+    """Return the best question of each node in breadth-first order, and the records of each leaf.
+
+    If `calibrated`, α is multiplied by the error of the tree so far, relative to the root's error.
+    """
     everything = [set(range(n)) for n in n_bins]
     level, questions = [(records, everything)], []
     all_errors = error([records])
@@ -82,7 +89,7 @@ def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
 
 
 def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, restrict):
-    """Run BDPEα without privacy; return a list of (questions, votes, β)."""
+    """Run BDPEα without privacy; return the triple (questions, votes, β) of each tree."""
     most = boost_alpha * (2 * (1 - 1e-4) - 1) / math.sqrt(1e-4 * (1 - 1e-4)) + 2 * (1 - boost_alpha)
     margins, trees = [0.0] * len(rows), []
     for _ in range(n_trees):
@@ -104,7 +111,7 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
 
 
 def permute_and_flip(scores, rate):
-    """Probabilities of permute-and-flip, as a mean over all orders of the candidates."""
+    """Return the probabilities of permute-and-flip: means over all orders of the candidates."""
     best = max(scores)
     kept = [math.exp(rate * (s - best)) for s in scores]
     chances = [0.0] * len(scores)
@@ -123,7 +130,11 @@ def exponential(scores, rate):
 
 
 def trees(records, n_bins, alphas, rates, choose, restrict):
-    """Return all trees of some levels, {questions: (probability, leaves' records)}."""
+    """Return all possible trees with a level for each of `alphas` and `rates`.
+
+    The keys are the questions of all nodes in breadth-first order; the values are the probability
+    of the tree and the records of each leaf. `choose` returns the probabilities of the candidates.
+    """
     everything = [set(range(n)) for n in n_bins]
     outcomes = [((), 1.0, [(records, everything)])]
     for alpha, rate in zip(alphas, rates, strict=True):

@@ -1,4 +1,4 @@
-"""Mistakes in boosted ensembles and in forests."""
+"""Deliberate mistakes in boosted ensembles and in forests, which the audit must find."""
 
 import numpy as np
 from mistakes_any import DP_FOREST, TWO_TREES, breaks, replace_constant, replacement_of
@@ -20,7 +20,7 @@ def votes_exactly(original, self, weights, margins, *others):
 
 @replacement_of(DPForestClassifier, "_vote", SEALED, DP_FOREST)
 def draws_noise_of_its_own(original, self, weights, margins, call, curator):
-    """Draw correct noise, but from the public coins and without the curator."""
+    """The noise is correct, but is drawn from the public random stream, not by the curator."""
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 
@@ -31,7 +31,7 @@ replace_constant(
 
 @replacement_of(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO_TREES, "tree_share": 0.0}))
 def questions_for_nothing(original, *given):
-    """Splits without a share of the budget read the records."""
+    """Splits read the records although they get no share of the budget."""
     return original(*given[:8], np.ones_like(given[8]), *given[9:])
 
 
@@ -43,9 +43,10 @@ def exact_leverages(original, self, t, positive, negative, *others):
 
 @replacement_of(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
 def noise_before_the_clamp(original, self, t, positive, negative, weight_bound, curator):
-    """Leaves are links with noise for a range of 2M, and are clamped after the noise."""
+    """The noise is for values in [−M, M], but the values of leaves are clamped only after it."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
-    # The scale of weights, whose sensitivity is 2.
+    # The announced scale is for weights, whose sensitivity is 2; M times it is for values in
+    # [−M, M].
     call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 

@@ -1,4 +1,4 @@
-"""Boosted ensembles: trees, weights and statements."""
+"""Test boosted ensembles (BDPEα): trees, weights and statements."""
 
 import boosted_trees as reference
 import numpy as np
@@ -43,11 +43,14 @@ def weights_after(model, X, y):
     [(1.0, 1.0, True), (1.0, 1.0, False), (0.1, 0.4, False), (0.0, 0.7, False)],
 )
 def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
-    """Scores and questions agree with the reference; only published has α from the exact error."""
+    """Questions, votes and leverages agree with the reference.
+
+    Only the published calibration has α from the exact error.
+    """
     if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
-    # Rounding would decide between two questions with equal scores: here all records differ.
+    # Without equal records no two questions have equal scores, between which rounding would decide.
     model = fitted(
         X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
         calibration=calibration, votes="link", clamp=10.0,
@@ -61,7 +64,7 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     for t, (questions, votes, beta) in enumerate(trees):
         numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
         assert model.splits_[t].tolist() == numbers, t
-        # The weights of records are whole multiples of 2^-22 of the largest.
+        # The learner rounds weights to multiples of 2^-22 of the largest, the reference does not.
         assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-5)
         assert model.leverages_[t] == pytest.approx(beta, rel=1e-5)
 
@@ -72,7 +75,10 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
 @pytest.mark.parametrize("epsilon", [0.1, 25.0, np.inf])
 @pytest.mark.parametrize("clamp", [1.0, 10.0, 100.0])
 def test_small_alpha_boosts_nothing(epsilon, clamp):
-    """|H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b, so all weights stay ½ (research/boosted_dp.md)."""
+    """With a small boost_alpha b all weights stay ½, so that each tree is the first one again.
+
+    |H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b rounds (docs/research/boosted_dp.md).
+    """
     X, y = problem()
     model = fitted(
         X, y, n_trees=20, depth=3, alpha=0.1, boost_alpha=0.1, clamp=clamp, epsilon=epsilon,
@@ -85,7 +91,7 @@ def test_small_alpha_boosts_nothing(epsilon, clamp):
 
 
 def test_thirty_six_trees_are_the_limit():
-    """At b = 0.1, |H| = T·b/2 is 2(1 − b) at T = 36; with more rounds a weight can change."""
+    """For b = 0.1 the bound T·b/2 = 2(1 − b) is reached at T = 36: later a weight can change."""
     assert inverse_link(36 * 0.05, 0.1) == 0.5 < inverse_link(37 * 0.05, 0.1)
 
 
@@ -104,7 +110,10 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
 @pytest.mark.parametrize("m", [120, 20_000])
 def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
-    """Rate times range of the scores at the root is below 0.11 for m = 20,000, ε = 1."""
+    """Published splits are nearly random: rate times range of the scores at the root is small.
+
+    For m = 20,000 records and ε = 1 it is below 0.11.
+    """
     X, y = problem(m)
     learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
     root = learner._guarantee(m).ledger[0]
@@ -120,7 +129,10 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Trees of two levels have the right law: by rejection (small ε) or probabilities (large ε)."""
+    """Trees of two levels have the right distribution (chi-square test).
+
+    The learner draws by rejection if ε is small, and by computed probabilities if ε is large.
+    """
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
     y = np.array([1, -1, -1, 1, 1, 1], dtype=np.int8)
     counts = np.array([5, 2, 4, 1, 1, 3])
@@ -162,7 +174,8 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     kept = expected > 0
     statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     free = kept.sum() - 1
-    # Wilson and Hilferty's approximation: the four tests fail by chance once in 30,000 runs.
+    # Wilson and Hilferty's approximation of the chi-square distribution. By chance, one of the four
+    # cases fails once in 30,000 runs.
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
@@ -183,7 +196,7 @@ def test_a_proved_tree_asks_what_is_still_open():
 
 
 def test_released_errors_calibrate_alpha():
-    """With almost no noise α equals α of the exact error; the model has α of each level."""
+    """With almost no noise, α of each level is as from the exact error."""
     X, y = problem(300)
     setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
     model = fitted(X, y, epsilon=1e9, **setting)
@@ -197,7 +210,7 @@ def test_released_errors_calibrate_alpha():
 
 
 class Watched(Curator):
-    """A curator that records its calls, and answers numbers with given errors."""
+    """A curator that records its calls, and adds the given errors to single numbers, not noise."""
 
     def __init__(self, errors=()):
         super().__init__(np.random.default_rng(0))
@@ -217,7 +230,11 @@ def watched(curator, **parameters):
 
 
 def test_leaves_have_noise_for_the_largest_weight_of_their_round():
-    """w̄_t = ½(1 + x/√(α² + x²)), x = Σ|β_s|max|h_s|/2 − (1 − α): ½ at first, then more."""
+    """The noise of leaves grows with the bound of the round's weights.
+
+    The bound is w̄_t = ½(1 + x/√(α² + x²)) with x = Σ_{s<t} |β_s|·max|h_s|/2 − (1 − α), and ½ while
+    x ≤ 0.
+    """
     curator = Watched()
     model = watched(curator, n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
     reach = 0.0
@@ -230,13 +247,14 @@ def test_leaves_have_noise_for_the_largest_weight_of_their_round():
     assert weight > 0.6
 
 
-def test_each_level_has_noise_of_its_own_on_its_error():
+def test_each_level_has_its_own_noise_on_its_error():
     setting = {"n_trees": 1, "depth": 3, "alpha": 1.0, "calibrate_alpha": "released"}
     all_alphas = [
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
-    # The error of the root is exact in both; the error of one later level is released below 0.
+    # Neither case disturbs the error of the root. Each makes the released error of one later level
+    # negative, so that only the α of this level becomes 0.
     assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
     assert all_alphas[0][1] > 0.1
     assert all_alphas[0][2] == 0
@@ -277,8 +295,11 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
     assert "Proved instead is no finite epsilon." in str(said)
 
 
-def test_what_is_true_of_published_noise_with_a_public_leverage():
-    """A leaf's label refutes the claim at M = 10; it is proved where noise exceeds the links."""
+def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
+    """The clamp M = 10 refutes the claim: one label moves a leaf too far.
+
+    The claim is proved if M is above all values of leaves.
+    """
     small = {**PUBLISHED, "leverage": "constant", "alpha": 0.1, "boost_alpha": 0.1, "depth": 4}
     said = fitted(**{**small, "boost_alpha": 1.0}).privacy_
     assert said.status == REFUTED

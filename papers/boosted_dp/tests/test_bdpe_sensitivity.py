@@ -1,4 +1,4 @@
-"""Privacy loss of the published leaves of boosted ensembles, and status of their claim."""
+"""Test the privacy loss of the published leaves of boosted ensembles, and the claim's status."""
 
 import math
 
@@ -12,13 +12,19 @@ from privcurve.papers.boosted_dp.learners.bdpe.noise import _flip_loss, publishe
     ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
 )
 def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
-    """Loss of one leaf with one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
+    """One leaf with one flipped label loses `lost` times ε.
+
+    The noise, of scale 2M/ε, is added before values are clamped to [−M, M]; α = 1.
+    """
     link = largest_link(1.0)
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
 
-def test_what_published_leaves_are_worth():
-    """With α = 0.1, M = 10 the loss is at least 1.2 ε, at most 2R/M times ε; splits add nothing."""
+def test_the_true_epsilon_of_published_leaves():
+    """The claim holds if M is above all values of leaves, else the proved ε is larger.
+
+    With α = 0.1, M = 10, largest value R, and no budget for splits, the proved ε is 2R/M times ε.
+    """
 
     def truth(**changes):
         settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
@@ -36,6 +42,6 @@ def test_what_published_leaves_are_worth():
     _, _, proved = truth(tree_share=0.5)
     splits = 0.05 * (2 - 2.0**-2) / 3
     assert proved == pytest.approx(splits + 0.05 * 2 * largest_link(0.1) / 10)
-    # A number computed from the exact records has no ε, or no known ε.
+    # A leverage from the exact records has no finite ε; for an exact error, no ε is proved.
     assert truth(leverage="exact")[::2] == ("refuted", math.inf)
     assert truth(calibrate_alpha="exact")[2] is None

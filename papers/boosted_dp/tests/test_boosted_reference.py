@@ -1,10 +1,10 @@
-"""Errors of fixed settings on two domains agree with an independent implementation.
+"""Test that errors of fixed settings on two domains agree with an independent implementation.
 
-The reference encodes numbers in ten bins between the smallest and largest value of the file (not a
-private encoding, but probably the paper's). It gives means and standard deviations over 40 fits,
-four partitions into ten folds; a missing standard deviation counts as 0.1. Its forests draw every
-question, including questions with an empty side, and so do our forests here: on banknote their
-error is 0.24, and 0.19 without such questions (120 fits each).
+The reference encodes numbers in ten bins between the smallest and largest value of the file, which
+is not private, but is probably what the paper did. It gives means and standard deviations over 40
+fits (four partitions into ten folds); where it has no standard deviation, 0.1 is assumed. Its
+forests draw from all questions, even if one side is empty. In this test our forests do so, too: on
+banknote their error is then 0.24, and 0.19 without such questions (120 fits each).
 """
 
 import math
@@ -82,7 +82,8 @@ def test_errors_of_fixed_settings(
             model = registry.estimator_class(learner)(**setting, **budget, **facts)
             model.fit(X[folds != k], y[folds != k])
             errors.append(1 - model.score(X[folds == k], y[folds == k]))
-    # Two standard errors of the difference of two means, plus two points for details that the
-    # reference does not state: with other seeds, a false alarm in less than one of twenty.
+    # The tolerance is two standard errors of the difference of two means, plus two percentage
+    # points for details that the reference does not state. With other seeds, less than one in
+    # twenty cases would fail.
     reach = 0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
     assert np.mean(errors) == pytest.approx(mean, abs=reach)

@@ -1,4 +1,4 @@
-"""Grids of boosted ensembles: least errors, counts and wins, by hand; and the printed numbers."""
+"""Test tables of boosted ensembles against results computed by hand, and the printed numbers."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_folds_are_side_by_side():
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
     # A parameter that a setting does not name has the learner's default.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
-    # An α near a value of the paper is a different α.
+    # An α is not rounded to a value of the paper.
     assert errors_of(boosted({"alpha": 0.97}, [0.1]))["alpha"].tolist() == ["0.97"]
 
 
@@ -102,7 +102,8 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
     assert table["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
     assert table["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
     assert table.loc["O.C.", "printed"] == 14
-    # Coins and the tie: 10 on average, with a standard error of 0.15 over 200 shuffles.
+    # In a shuffle each of the 18 datasets without a tie counts with probability 1/2, and the tie
+    # always: 10 on average, with a standard error of 0.15 over 200 shuffles.
     assert table.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
     assert table.loc["O.C.", "n_best"] > table.loc["O.C.", "shuffled_95"]
     # The printed count is out of nineteen domains: with fewer domains it is missing.
@@ -126,7 +127,7 @@ def test_duels_are_students_paired():
     assert by.loc[("O.C.", "exact"), "won"]
     expected = stats.ttest_rel(forest, close).pvalue
     assert by.loc[("0.1", "exact"), "p_value"] == pytest.approx(expected)
-    # Equal in all folds: no difference.
+    # Errors that are equal on all folds are no difference.
     assert by.loc[("O.C.", "constant"), "p_value"] == 1.0
 
     one = {"n_trees": 2, "forest": "RF-L", "alpha": "O.C.", "percent_wins": 82}
@@ -172,7 +173,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     assert row["won"]
 
 
-def test_domains_stand_beside_the_printed_ones_and_the_theorem():
+def test_domains_are_next_to_printed_ones_and_the_theorem():
     # T·d is 4 and 40; ln m is 4.09 for 60 records.
     frame = errors_of(
         boosted(OC, [0.3, 0.3]),

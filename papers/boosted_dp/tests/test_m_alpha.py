@@ -1,4 +1,4 @@
-"""The Mα-loss: Bayes risk, link, inverse, conjugate and surrogate are consistent."""
+"""Test that Bayes risk, link, inverse link and surrogate of the Mα-loss are consistent."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,8 @@ SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
 def surrogate(margin, alpha):
     """Return the loss F(z) = λ(−z) of a record with the margin z = y·H(x).
 
-    λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α).
+    λ(z) = max_q (z·q + L(q)), where L is the Bayes risk; it is 1 + z/2 for |z| ≤ 2(1 − α), and
+    larger beyond.
     """
     beyond = np.abs(margin) / 2 - (1 - alpha)
     return 1 - margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
@@ -45,7 +46,8 @@ def test_the_link_is_the_slope_of_the_bayes_risk(alpha):
         h = 1e-6 * q * (1 - q)
         rise = bayes_weight(q + h, 1 - q - h, alpha) - bayes_weight(q - h, 1 - q + h, alpha)
         assert link(q, alpha) == pytest.approx(-rise / (2 * h), rel=1e-6)
-        # Where differences of rounded numbers are inaccurate, use formula (87).
+        # Numerical slopes are inaccurate, so the link is also compared with the paper's formula
+        # (87).
         exact = alpha * (2 * q - 1) / np.sqrt(q * (1 - q)) + 2 * (1 - alpha) * np.sign(2 * q - 1)
         assert link(q, alpha) == pytest.approx(exact, rel=1e-12)
     assert link(0.5, alpha) == 0
@@ -57,7 +59,7 @@ def test_the_inverse_undoes_the_link(alpha):
         assert inverse_link(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
     for z in np.linspace(-2 * (1 - alpha), 2 * (1 - alpha), 9):
         assert inverse_link(z, alpha) == 0.5
-    # A flipped label has the weight 1 − w.
+    # A record with weight w has the weight 1 − w if its label is flipped.
     for z in (-7.0, -2.5, 0.3, 4.0):
         assert inverse_link(z, alpha) + inverse_link(-z, alpha) == pytest.approx(1, abs=1e-12)
 
@@ -83,7 +85,8 @@ def test_weights_and_leaves():
     assert weights[1] > 0.5 > weights[0]
     positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
     values = link_of_leaves(positive, negative, 1.0)
-    # A share of ¾; all positive; empty; negative noisy weights; all positive again.
+    # The leaves: a share of ¾ positive; only positive; empty; negative weights, due to noise; only
+    # positive again, as the weight of the negative ones is below 0.
     assert values == pytest.approx(
         [0.5 / np.sqrt(3 / 16), largest_link(1.0), 0, 0, largest_link(1.0)]
     )

@@ -1,4 +1,4 @@
-"""The contract at real size finds mistakes in forests, and mistakes in prediction."""
+"""Test that the contract check finds a mistake in forests on tables of realistic size."""
 
 from mistakes_any import replacement_of
 

@@ -1,7 +1,7 @@
-"""The loop of BDPEα decides with the announced noise."""
+"""Test that the audit finds a loop of BDPEα that decides with other noise than it announces."""
 
 import pytest
-from deciding import check_is_seen, deciding_by, half
+from deciding import assert_replay_finds, half_of_noise, loops_with_other_noise
 from mistakes_any import TWO_TREES
 
 from privcurve.audit.contract import Case
@@ -12,7 +12,9 @@ LOOP = bdpe, "grow_released"
 
 @pytest.mark.parametrize(
     ("change", "case", "why"),
-    deciding_by(half, lambda given: given[10], "half_the_noise", *LOOP, Case("bdpe", TWO_TREES)),
+    loops_with_other_noise(
+        half_of_noise, lambda given: given[10], "half_the_noise", *LOOP, Case("bdpe", TWO_TREES)
+    ),
 )
 def test_a_mistake_is_seen(monkeypatch, change, case, why):
-    check_is_seen(monkeypatch, change, case, why)
+    assert_replay_finds(monkeypatch, change, case, why)

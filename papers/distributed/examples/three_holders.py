@@ -42,10 +42,11 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 N_HOLDERS = 3
 HOST = "127.0.0.1"
 
-# Requests of the server that a party answers; it refuses all others.
+# Requests that a party answers; it refuses all others.
 ASKED = ("size", "split", "vote", "counts")
-# Requests for which the server needs only the sum over parties.
+# Requests whose answers are masked, as the server needs only their sum over parties.
 SUMMED = ("counts",)
+# Classes of arguments that can be sent.
 NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 
 
@@ -53,7 +54,7 @@ NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 
 
 def encode(value: Any) -> Any:
-    """Write arguments and answers as plain JSON; no code is ever sent."""
+    """Return an argument or answer as plain JSON. No code is sent, so none can be executed."""
     if isinstance(value, np.ndarray):
         numbers = base64.b64encode(value.tobytes()).decode()
         return {"array": numbers, "type": value.dtype.str, "shape": value.shape}
@@ -65,7 +66,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Read what :func:`encode` wrote."""
+    """Return the value that :func:`encode` wrote as JSON."""
     if isinstance(value, list):
         return list(map(decode, value))
     if isinstance(value, dict) and "array" in value:
@@ -77,7 +78,7 @@ def decode(value: Any) -> Any:
 
 
 class Wire:
-    """A socket for lines of JSON that counts the bytes."""
+    """A socket for lines of JSON, which counts the received bytes."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
@@ -89,7 +90,7 @@ class Wire:
         self.lines.flush()
 
     def receive(self) -> Any:
-        """Wait for a value; EOFError if the other side has closed."""
+        """Wait for a value and return it; raise EOFError if the other side has closed."""
         line = self.lines.readline()
         if not line:
             raise EOFError("the other side has closed its socket")
@@ -101,7 +102,7 @@ class Wire:
 
 
 def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
-    """Return a party with the records of a file, its number, and its keys with the others."""
+    """Return a party with the records of a file, its number, and its secrets with other parties."""
     with np.load(file) as own:
         questions = list_questions(own["n_bins"], own["ordered"].tolist())
         rows = HolderRows(own["bins"], own["classes"], own["counts"])
@@ -110,7 +111,7 @@ def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
 
 
 def hold(file: Path, port: int) -> None:
-    """Answer the server, from the records of one file, until it closes the connection."""
+    """Be a party: answer the server from the records of a file until it closes the connection."""
     holder, number, keys = read_file(file)
     masks = {i: np.random.default_rng(key) for i, key in enumerate(keys) if i != number}
     with socket.create_connection((HOST, port)) as connected:
@@ -122,7 +123,9 @@ def hold(file: Path, port: int) -> None:
             except EOFError:
                 return
             if method not in ASKED:
-                raise ValueError(f"the server asks for {method!r}; a party has {ASKED}")
+                raise ValueError(
+                    f"a party must be asked for one of {', '.join(ASKED)}; got {method!r}"
+                )
             answer = getattr(holder, method)
             answer = answer(*arguments) if callable(answer) else answer
             if method in SUMMED and answer.dtype == np.uint32:
@@ -131,7 +134,10 @@ def hold(file: Path, port: int) -> None:
 
 
 def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
-    """Mask a message: one party of a pair adds the mask, the other subtracts it, modulo 2**32."""
+    """Return a message with a mask for each other party, modulo 2**32.
+
+    Of each pair, the party with the smaller number adds the mask, and the other subtracts it.
+    """
     masked = message.copy()
     for other, rng in masks.items():
         mask = rng.integers(2**32, size=message.shape, dtype=np.uint32)
@@ -200,7 +206,7 @@ def meet(server: socket.socket) -> list[RemoteHolder]:
 
 
 def report(holders: Sequence[RemoteHolder], transcript: Transcript) -> None:
-    """Print what each party sent."""
+    """Print what each party has sent."""
     for number, (holder, bits) in enumerate(zip(holders, transcript.bits_sent, strict=True)):
         kinds = [kind for kind, _ in holder.said]
         told = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
@@ -228,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.holder:
         hold(options.holder, options.port)
         return 0
-    # A party's process needs none of it.
+    # Imported here, as the process of a party needs none of these modules.
     from privcurve import datasets
     from privcurve.learners import registry
     from privcurve.learners.trees import TreeModel
@@ -242,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epsilon=options.epsilon,
         delta=1e-5,
     )
-    # Public facts, which a fit on rows would set.
+    # Public facts, which `fit` would set from the records.
     learner.classes_, learner.n_bins_ = np.array([-1, 1]), np.array(data.domain.n_bins)
     questions = list_questions(learner.n_bins_, data.domain.ordered)
     transcript = Transcript(N_HOLDERS)

@@ -1,6 +1,7 @@
-"""Distributed trees without noise, in plain Python: lists of records, no histograms.
+"""Distributed trees without noise in plain Python, as a reference for tests.
 
-A question is (column, first bin, last bin); a record is on the yes side if its bin is between them.
+They use lists of records, no histograms. A question is (column, first bin, last bin): a record is
+on the yes side if its bin in the column is in this range.
 """
 
 import math
@@ -22,7 +23,7 @@ def says_yes(record, question):
 
 
 def impurity(labels, criterion):
-    """Return G of the labels of some records; 1 for two equally frequent classes."""
+    """Return the impurity G of a list of labels, scaled to 1 for two equally frequent classes."""
     n = len(labels)
     shares = [labels.count(label) / n for label in sorted(set(labels))] if n else [1.0]
     if criterion == "gini":
@@ -55,11 +56,11 @@ def majority(labels, n_classes):
 
 
 def check_best_first(tree, records, labels, triples, n_classes, criterion, n_splits):
-    """Assert that a tree is one of Algorithm 1 on one machine without noise.
+    """Assert that Algorithm 1, on one machine and without noise, can grow `tree`.
 
-    Nodes with equal gains may be split in any order, so the function checks each step.
-
-    tree: the question of each node (None: a leaf), its left child, and the class of a leaf.
+    As nodes with equal gains may be split in any order, the function checks each split of the tree.
+    `tree` has three lists: the question of each node (None for a leaf), its left child, and the
+    class of each leaf. Returns the number of splits.
     """
     chosen, left, classes = tree
     members = {0: (records, labels)}
@@ -96,7 +97,10 @@ def check_best_first(tree, records, labels, triples, n_classes, criterion, n_spl
 
 
 def by_levels(records, labels, triples, n_classes, criterion, depth):
-    """Grow a tree by levels without noise; the last level minimises errors."""
+    """Grow a tree by levels without noise; return nested (question, no, yes), or a class.
+
+    The questions of the last level minimise the error, not the criterion.
+    """
     if depth == 0 or impurity(labels, criterion) == 0:
         return majority(labels, n_classes)
     by = "zero_one" if depth == 1 else criterion
@@ -115,7 +119,7 @@ def by_levels(records, labels, triples, n_classes, criterion, depth):
 
 
 def random_tree_scores(records, labels, trees, n_classes, batch, learning_rate, unit):
-    """Return the scores of all records after boosting given complete trees."""
+    """Boost with the given complete trees, and return the scores of all records."""
     n_outputs = 1 if n_classes == 2 else n_classes
     longest = 0.5 if n_classes == 2 else math.sqrt(0.5)
     share = 0.5 if n_classes == 2 else 1 / n_classes

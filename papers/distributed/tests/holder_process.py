@@ -1,15 +1,15 @@
-"""A party in a separate process, which alone has its rows and answers over a pipe."""
+"""A party in a process of its own, which has the party's rows and answers requests over a pipe."""
 
 import multiprocessing
 
 from privcurve.privacy.sealed import open_values
 
-# Spawn the process: it shares no memory with this process.
+# Processes are spawned, not forked, so that they share no memory with this process.
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def serve(pipe):
-    """Answer questions about the rows sent before, until a message ends the loop."""
+    """Answer requests about the rows of the last "begin" message, until a "stop" message."""
     from privcurve.holders.holder import LocalHolder
 
     holder = None
@@ -25,7 +25,7 @@ def serve(pipe):
 
 
 class Process:
-    """A process with the rows of one party, which later parties reuse."""
+    """A process that is one party at a time: each call of :meth:`begin` makes it another party."""
 
     def __init__(self):
         self.pipe, other = SPAWN.Pipe()
@@ -34,7 +34,11 @@ class Process:
         other.close()
 
     def begin(self, rows, questions, n_classes, door):
-        """Send rows (sealed in this process), questions, the number of classes and the curator."""
+        """Make the process a party with these rows, and return a stand-in for the party.
+
+        The rows, which are sealed here, are sent with the questions, the number of classes and the
+        curator.
+        """
         self.pipe.send(("begin", (open_values(rows), questions, n_classes, door)))
         door.leave()
         return ProcessHolder(self.pipe)
@@ -46,7 +50,7 @@ class Process:
 
 
 class ProcessHolder:
-    """A party of the protocol that forwards each request to its process."""
+    """The stand-in for a party: it forwards each request to the party's process."""
 
     def __init__(self, pipe):
         self.pipe = pipe

@@ -1,4 +1,4 @@
-"""The table of messages that parties send, computed from made-up runs."""
+"""Test the table of messages that parties send, on made-up runs."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     assert table["n_holders"].tolist()[:2] == [4, 10]
     assert table["bytes_per_holder"].tolist()[:2] == [150, 150]
     assert table["accuracy"].tolist() == pytest.approx([0.85, 0.85, 0.85])
-    # A method without messages may have rounds, but has no parties.
+    # The table has no rounds for a method that sends no messages, although its runs record some.
     assert table.iloc[2][["rounds", "bytes_total", "n_holders"]].isna().all()
     failed = communication.communication(described, 2)
     assert failed["n_failed"].tolist() == [0, 1]

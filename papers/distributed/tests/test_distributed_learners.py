@@ -1,4 +1,4 @@
-"""Distributed trees agree with plain Python, the tree of one machine, and each other."""
+"""Test that distributed trees agree with plain Python, one machine's tree, and each other."""
 
 import re
 
@@ -34,7 +34,7 @@ def labels_of(y, n_classes):
 
 
 def nested(model, n_classes):
-    """Return a fitted tree in the form of the reference: (question, no, yes), or a class."""
+    """Return a fitted tree in the form of the reference: nested (question, no, yes), or a class."""
     splits, children, labels = (part[0] for part in model.model_.forest)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
 
@@ -70,7 +70,7 @@ def test_published_trees_match_the_plain_algorithm(n_classes, criterion, n_split
         made = reference.check_best_first(
             tree, X.tolist(), y.tolist(), triples, n_classes, criterion, n_splits
         )
-        # With the zero-one error the gain soon is 0.
+        # With the zero-one error there may be only one split, as gains soon are 0.
         least = 1 if criterion == "zero_one" else min(n_splits, 6)
         assert least <= made <= n_splits
 

@@ -1,4 +1,4 @@
-"""The noise of parties of a distributed tree, published and proved."""
+"""Test the noise that the parties of a distributed tree add, published and proved."""
 
 import math
 
@@ -30,7 +30,7 @@ SHARED = {"criterion": "gini", "leaf_share": 0.25, "n_splits": 8, "epsilon": 2.0
 
 
 class Noted(LocalHolder):
-    """A party that records the requests it gets."""
+    """A party that records the vote rates and noise scales of the requests that it gets."""
 
     def __init__(self, n, seed):
         rng = np.random.default_rng(seed)
@@ -67,12 +67,16 @@ class Noted(LocalHolder):
 
 
 def test_published_budgets_are_as_printed():
-    """a_d = (1 − LPF)·α·B(d); the root's split gets all of a_1, splits below half of a_d."""
+    """The budget of level d is a_d = (1 − LPF)·α·B(d), as printed.
+
+    The split of the root gets all of a_1, a split below it half of its a_d.
+    """
     decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
     assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
     assert [decay.split_budget(d) for d in (1, 2, 3)] == [0.75, 0.1875, 0.09375]
     assert decay.weight_scale(2) == 2 / 0.375
-    # Lap(3|H|/α′); a label's count has Lap(1/(LPF·α)), on one machine Lap(2/(LPF·α)).
+    # The noise of counts is Lap(3|H|/α′) for |H| questions; the noise of a label's count is
+    # Lap(1/(LPF·α)), and Lap(2/(LPF·α)) on one machine.
     assert decay.families_scale(0.5, 7) == 42.0
     assert decay.label_scale == 2.0
     single = published_holders(protocol="single", budget="decay", **SHARED)
@@ -84,14 +88,15 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # A replaced record costs twice as much; a chain of 8 splits 9/8 of it (A6).
+        # A replaced record costs twice as much as an added one. With a uniform budget, a chain of 8
+        # splits costs 9/8 of that (A6).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),
         ("local_rnm", "decay", "claimed", None),
     ],
 )
-def test_what_published_noise_is_worth(protocol, budget, status, proved):
+def test_the_true_epsilon_of_published_noise(protocol, budget, status, proved):
     said = published_holders(protocol=protocol, budget=budget, **SHARED).statement
     assert (said.status, said.proved_epsilon) == (status, proved)
     assert said.epsilon_spent == pytest.approx(2.0)
@@ -108,24 +113,31 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
         assert set(holder.scales["weights"]) <= {2 / 0.375, 2 / 0.1875}
         assert set(holder.scales["labels"]) == {2.0}
         if protocol == "noisy_counts":
-            # α′ of the root, then of its children.
+            # The first request is about the root, the second about its children.
             scale = holder.scales[f"families of {n_questions}"]
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Half of α′ pays for the votes, half for the counts of one question of each party.
+            # Half of α′ pays for the votes, half for the counts of the questions voted for, one for
+            # each party.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """Lap(2Δ(m)/α′) with Δ(m) = 20/m for Gini, for one record and for two."""
+    """The noise of votes is Lap(2Δ(m)/α′), with Δ(m) = 20/m for Gini and m ≥ 2 records.
+
+    A party with one record uses Δ(2).
+    """
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 
 def test_a_proved_vote_is_calibrated_to_its_own_holder():
-    """The rate is ε/(2F₁(m)) for m records of a party; Gini 4(m − 1)/m, 2 on the last level."""
+    """The rate of a party's votes is ε/(2F₁(m)), where m is its own number of records.
+
+    F₁(m) is 4(m − 1)/m for Gini, and 2 on the last level, whose criterion is the error.
+    """
     sizes = (20, 200)
     holders = [Noted(n, n) for n in sizes]
     noise = level_holders(
@@ -140,7 +152,7 @@ def test_a_proved_vote_is_calibrated_to_its_own_holder():
         assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
         assert later
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
-        # Two cells for each of the one or two columns with votes.
+        # A replaced record changes two cells for each column with votes, which are one or two.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
 
 

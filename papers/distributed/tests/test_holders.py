@@ -1,4 +1,4 @@
-"""Distributed learners: parties in other processes, messages, and unusual records."""
+"""Test distributed learners: parties in other processes, messages, and unusual records."""
 
 import itertools
 import pickle
@@ -24,7 +24,7 @@ from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
-# Questions of the domain: single bins of two columns, thresholds of the others.
+# Number of questions: one for each bin of the two unordered columns, thresholds of the others.
 N_QUESTIONS = 2 + 4 + 3 + 9
 WIDTH = sum(N_BINS)
 PUBLISHED = {"calibration": "published", "n_splits": 6}
@@ -59,7 +59,7 @@ SETTINGS = [
 
 
 @pytest.mark.slow
-def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
+def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
     here = [fitted(*setting) for setting in SETTINGS]
     processes = [Process() for _ in range(3)]
     idle = itertools.cycle(processes)
@@ -81,7 +81,8 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
         assert a.transcript_ == b.transcript_, setting
         said, other = a.privacy_, b.privacy_
         assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
-        # The fit does not see answers in other processes: the statement lists all possible ones.
+        # The fit does not see what was released in other processes, so that its statement has all
+        # exclusions that are possible.
         more = {*other.exclusions} - {*said.exclusions}
         assert {*said.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
@@ -91,7 +92,7 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
 
 
 class Kept(Transcript):
-    """Keep what the server sees: single messages, or only the sum with a secure sum."""
+    """A transcript that keeps what the server sees: single messages or, if secure, their sum."""
 
     def __init__(self, n_holders):
         super().__init__(n_holders)
@@ -111,7 +112,7 @@ class Kept(Transcript):
 
 
 def kept(name, monkeypatch, **parameters):
-    """Return a fit, and the messages that its server saw."""
+    """Return the transcript of a fit, with the messages that its server saw."""
     monkeypatch.setattr(sys.modules[estimator_class(name).__module__], "Transcript", Kept)
     return fitted(name, parameters).transcript_
 
@@ -122,8 +123,9 @@ def test_bytes_of_published_trees_follow_their_formula(protocol, epsilon):
     measures = fitted("distributed_topdown", options).measures_
     splits, votes = (measures["n_nodes"] - 1) // 2, protocol == "local_rnm"
     assert splits > 1
-    # Every node except the root has a weight. Every node has families of counts: for all questions,
-    # or for the questions that three parties vote for, in two bytes each. Leaves have labels.
+    # A party sends a weight for each node except the root; label counts for each leaf; and for each
+    # node the counts of all questions or, with votes, a vote of two bytes and the counts of the
+    # three parties' questions.
     of_node = 2 + 3 * 8 * 8 if votes else N_QUESTIONS * 8 * 8
     each = (1 + 2 * splits) * of_node + 2 * splits * 8 + (splits + 1) * 2 * 8
     assert measures["bytes_per_holder"] == each
@@ -172,7 +174,7 @@ def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_aske
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
-    """No noisy number is whole, except by chance in the last bits of the ring."""
+    """Noisy numbers are integers only by chance, if the last bits in the ring are 0."""
     name, parameters = setting
     seen = kept(name, monkeypatch, **parameters)
     votes = [numbers for numbers in seen.single if numbers.dtype == np.uint16]
@@ -185,15 +187,15 @@ def test_no_message_has_an_exact_count(setting, monkeypatch):
     assert len(seen.single) == (len(votes) if hidden else len(votes) + len(counts))
     best = parameters.get("protocol") == "single"
     for numbers in counts:
-        # One machine also chooses a question, which shows that a node has fewer than two records:
-        # the statement excludes this leak.
+        # One machine sends the chosen question with the count. The question shows whether a node
+        # has fewer than two records; the statement excludes this leak.
         if best and numbers.shape == (2,) and numbers[0] == np.rint(numbers[0]):
             numbers = numbers[1:] if numbers[0] != NONE else np.full(1, 0.5)
         assert (numbers == np.rint(numbers)).mean() < 0.05
 
 
 def test_without_noise_counts_are_exact(monkeypatch):
-    """Without noise the counts in the test above would be exact."""
+    """Without noise the counts are exact: the test above would find them."""
     counts = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1).single
     assert sum(table[:, :2].sum() for table in counts) == 300
     assert all(np.array_equal(table, np.rint(table)) for table in counts)
@@ -229,7 +231,7 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
 
 
-def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move():
+def test_the_proof_of_published_counts_excludes_records_that_move():
     said = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
     assert said.status == REFUTED
     assert "noise for an added record" in said.caveat
@@ -240,8 +242,8 @@ def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move()
 @BOTH
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
 @pytest.mark.parametrize("trust", ["local", "secure_sum"])
-def test_holders_without_records_send_noise_alone(name, epsilon, trust):
-    """With more parties than records some parties have none; only their size shows it."""
+def test_holders_without_records_send_only_noise(name, epsilon, trust):
+    """With more parties than records some parties have none, and send as many bits as others."""
     parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
     some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
     model = fitted(name, {**parameters, **some}, n=9)
@@ -252,7 +254,7 @@ def test_holders_without_records_send_noise_alone(name, epsilon, trust):
 
 @BOTH
 def test_holders_of_one_class_each(name):
-    """Placement by a column equal to the label: each party has one class; the model has both."""
+    """If each party has records of one class only, the model still learns both classes."""
     X, _, _ = small_problem()
     parameters = {"placement": "column", "n_holders": 2, "epsilon": np.inf}
     X = X[np.argsort(X[:, 0], kind="stable")]
@@ -262,7 +264,7 @@ def test_holders_of_one_class_each(name):
 
 
 def test_a_domain_without_questions_gives_one_answer():
-    """With one bin in each ordered column no question exists, and the fit still works."""
+    """With one bin in each ordered column there is no question, and the fit still works."""
     X, y = np.zeros((30, 2), dtype=np.uint8), np.array([1] * 20 + [-1] * 10)
     assert len(list_questions(np.array([1, 1]), (True, True)).columns) == 0
     for name, parameters in SETTINGS[:2] + SETTINGS[3:6]:
@@ -314,6 +316,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "message"), REFUSED)
-def test_what_is_not_offered_is_refused(name, parameters, message):
+def test_parameters_that_are_not_offered_are_refused(name, parameters, message):
     with pytest.raises(ValueError, match=message):
         fitted(name, parameters)

@@ -1,8 +1,8 @@
-"""The worst answers to distributed trees."""
+"""Test the audit's attack "worst answers" on distributed trees, which finds the largest loss."""
 
 import numpy as np
 import pytest
-from worst import TARGET, claims, rows, worst
+from worst import TARGET, audit_rows, density_claims, worst_epsilon
 
 from privcurve.audit.attacks.pairs import (
     moved_between_leaves,
@@ -21,10 +21,16 @@ from privcurve.privacy.ledger import REFUTED
 
 @pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
-    """Two leaves cost 1, the counts of the root 1/2, of its children 1/4, of a grandchild 1/16."""
-    counts = rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
+    """The published noise loses more than ε = 1, and without bound on one machine.
+
+    A record that moves between two leaves costs 1 for the leaves, 1/2 for the counts of the root,
+    1/4 for the counts of its children and 1/16 for the counts of a grandchild.
+    """
+    counts = audit_rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
     assert counts == pytest.approx(1 + 1 / 2 + 1 / 4 + 1 / 16, rel=1e-6)
-    (c,) = [c for c in claims("distributed_topdown") if c.setting.get("protocol") == "single"]
+    (c,) = [
+        c for c in density_claims("distributed_topdown") if c.setting.get("protocol") == "single"
+    ]
     assert np.isinf(run([c], TARGET, 0, 1)["found_epsilon"][0])
 
 
@@ -32,15 +38,16 @@ def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything(
 @pytest.mark.parametrize("trust", ["local", "secure_sum", "central"])
 def test_histograms_spend_all_of_epsilon(depth, trust):
     (pair,) = moved_between_leaves(None, None)
-    largest = worst("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
+    largest = worst_epsilon("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
     assert largest == pytest.approx(1, rel=1e-6)
 
 
 def one_passes_all(n_holders, size):
-    """Return two tables dealt to parties by position; the first record moves to the end.
+    """Return neighbouring tables in which the replacement of one record changes all parties.
 
-    So each party passes one record to the previous party. Labels and the second column depend on
-    the position and alternate from party to party.
+    Records are dealt to parties in the order of the first column. The first record moves to the
+    end, so that each party passes a record on to the previous one. Labels and the second column
+    alternate from party to party.
     """
     n = n_holders * size
     sides = []
@@ -76,7 +83,7 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
 
 @pytest.fixture
 def _forget_calibrations():
-    """Clear caches before and after the test changes a constant."""
+    """Clear the cache of noises before and after a test that changes a function behind it."""
     noise.level_holders.cache_clear()
     yield
     noise.level_holders.cache_clear()
@@ -89,7 +96,7 @@ def test_noise_for_an_added_record_is_found(monkeypatch):
 
     monkeypatch.setattr(noise, "histograms_sensitivity", less)
     (pair,) = moved_between_leaves(None, None)
-    assert worst("distributed_topdown", pair, depth=2, n_holders=2) == pytest.approx(2)
+    assert worst_epsilon("distributed_topdown", pair, depth=2, n_holders=2) == pytest.approx(2)
 
 
 @pytest.mark.usefixtures("_forget_calibrations")
@@ -97,6 +104,6 @@ def test_votes_at_the_rate_of_an_added_record_are_found(monkeypatch):
     (pair,) = torn_columns(None, None)
     options = {"protocol": "local_rnm", "vote_share": 0.99, "n_holders": 1, "depth": 1}
     sound = LevelNoise.vote_rate
-    assert 0.95 < worst("distributed_topdown", pair, **options) <= 1 + 1e-6
+    assert 0.95 < worst_epsilon("distributed_topdown", pair, **options) <= 1 + 1e-6
     monkeypatch.setattr(LevelNoise, "vote_rate", lambda *given: 2 * sound(*given))
-    assert worst("distributed_topdown", pair, **options) > 1.8
+    assert worst_epsilon("distributed_topdown", pair, **options) > 1.8

@@ -1,4 +1,4 @@
-"""BRC in plain Python, record by record."""
+"""The weights of BRC in plain Python, record by record, as a reference for tests."""
 
 import math
 
@@ -6,7 +6,10 @@ from privcurve.papers.partial.learners._kernel import weight_bits
 
 
 class Weights:
-    """Weights of records in fixed point; a product beyond a cap leaves a weight unchanged."""
+    """Weights of records as fixed-point integers.
+
+    A weight that an update would move beyond a cap stays as it is.
+    """
 
     def __init__(self, n, smallest, largest):
         self.unit = 2 ** weight_bits(n, largest)

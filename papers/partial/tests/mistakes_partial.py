@@ -1,4 +1,4 @@
-"""Mistakes in boosting of half-spaces, and in PATE."""
+"""Deliberate mistakes in boosted half-spaces and in PATE, which the audit must find."""
 
 from dataclasses import replace
 
@@ -22,11 +22,11 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
-# Where several teachers agree about a record, the answer about it changes most.
+# Four teachers: the answer about a training record changes most if all teachers agree about it.
 OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
-# With little noise each of the two classifiers wins some rounds.
+# With little noise both classifiers, the public and the private one, win some rounds.
 SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
 BOX = Case("dp_logistic_regression", {"noise": "box"})
 PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
@@ -48,13 +48,13 @@ def weights_without_caps(patch):
 
 @replacement_of(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
 def errors_of_chosen_thresholds(original, self, sums, positive, reach):
-    """Thresholds are chosen by the error, with noise for the edge (as in version 1)."""
+    """The utility of thresholds is the error, but the noise is for the edge (as in version 1)."""
     return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 
 @replacement_of(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
 def the_best_threshold(original, self, call, ends, scores):
-    """The exponential mechanism is called, but the best threshold is used."""
+    """The exponential mechanism is called, but its result is replaced by the best threshold."""
     original(self, call, ends, scores)
     ends, scores = open_values((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
@@ -130,7 +130,7 @@ def student_of_exact_answers(original, self, call, margins, records=None):
     return margins > 0
 
 
-# The model contains the teachers, which are not private.
+# A model that is released with its teachers, which are not private.
 replace_constant(
     "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
 )

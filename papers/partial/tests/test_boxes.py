@@ -1,4 +1,4 @@
-"""Box plots of trainings."""
+"""Test box plots of trainings."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""BRC: the kernel agrees with plain Python; options; data that it never reads."""
+"""Test BRC: its kernel against plain Python, its options, and the data that it must not read."""
 
 import math
 
@@ -105,7 +105,7 @@ def test_stages_and_the_kept_prefix():
 
 
 def test_private_codes_change_no_bit_of_the_public_part():
-    """The public classifier of a round is a function of (u, y) and of released numbers."""
+    """The public classifier depends only on public columns, labels and released numbers."""
     X, y = data()
     changed = X.copy()
     changed[0, [0, 2]] = (X[0, [0, 2]] + 1) % (4, 5)
@@ -117,7 +117,7 @@ def test_private_codes_change_no_bit_of_the_public_part():
         before = [m.votes_.index(v) if v else 25 for m, v in zip((left, right), first, strict=True)]
         if min(before) == 25:
             continue
-        # The public classifier stays the same until a round chooses it.
+        # The first vote of the public classifier is the same although a private value differs.
         assert first[0] == first[1]
         return
     pytest.fail("no round was public")
@@ -149,7 +149,10 @@ def test_adaboost_of_random_classifiers():
 
 
 def test_thresholds_by_the_exponential_mechanism():
-    """The density on [−1, 1] is e^{η s} on each piece; without noise the best piece is chosen."""
+    """Thresholds in [−1, 1] have a density in proportion to e^{ηs} on each piece with score s.
+
+    Without noise (η = ∞) the best piece is chosen.
+    """
     ends, scores = np.array([-1.0, -0.5, 0.0, 0.0, 1.0]), np.array([0.1, 0.4, 9.0, 0.2])
     drawn = [draw_piece(ends, scores, 5.0, np.random.default_rng(seed)) for seed in range(4000)]
     expected = np.array([0.5, 0.5, 1.0]) * np.exp(5 * np.array([0.1, 0.4, 0.2]))

@@ -1,4 +1,4 @@
-"""BRC: the change of an estimate by one record, with the actual update of weights."""
+"""Test the sensitivity of BRC's error estimates against the largest actual change by one record."""
 
 import itertools
 import math
@@ -22,7 +22,10 @@ def noise_of(n, rounds, calibration="proved", **other):
 
 
 def reached(n, rounds, alphas, c1, c2):
-    """Return the largest change of the last round's error over all answers of records."""
+    """Return the largest change of the last round's error by one replaced record.
+
+    All combinations are tried of rounds in which each record is misclassified.
+    """
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))
     for others in itertools.combinations_with_replacement(patterns, n - 1):
@@ -49,7 +52,8 @@ def test_sensitivity_bounds_the_real_dynamics(n, alphas):
 
 
 def test_sensitivity_is_attained_after_two_rounds():
-    # One record reaches the upper cap, all others the lower one (papers/partial/proofs.md, 'BRC').
+    # In the worst case one record has the largest weight and all others the smallest
+    # (papers/partial/proofs.md, 'BRC').
     alphas = (math.log(1.4), -math.log(1.4))
     c = 1.4 * (1 + 1e-9)
     bound = sensitivity.brc_delta(4, c, c, alphas)
@@ -57,7 +61,7 @@ def test_sensitivity_is_attained_after_two_rounds():
 
 
 @pytest.mark.parametrize("other", [{"estimate": EDGE}, {"choice_share": 0.5}])
-def test_published_is_what_the_paper_prints_alone(other):
+def test_published_noise_is_only_for_what_the_paper_prints(other):
     with pytest.raises(ValueError, match="published noise"):
         noise_of(10, 2, "published", **other)
 

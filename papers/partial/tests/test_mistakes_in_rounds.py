@@ -1,4 +1,4 @@
-"""The contract at real size finds a mistake in rounds of half-spaces."""
+"""Test that the contract check finds a mistake in rounds of half-spaces on a realistic table."""
 
 from mistakes_any import replacement_of
 

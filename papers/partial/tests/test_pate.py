@@ -1,4 +1,4 @@
-"""PATE with public columns: the effect of one record, and the cost of answers."""
+"""Test PATE with public columns: the effect of one record, and the cost of answers."""
 
 import copy
 import pickle
@@ -34,7 +34,10 @@ def fit(X, y, seed=0, **parameters):
 
 
 def test_margins_of_neighbours():
-    """One teacher moves other margins by 2; a record's own margin moves by 2K."""
+    """A replaced record changes one teacher, so it moves the margins of other records by up to 2.
+
+    All K teachers answer about the record itself, so its own margin moves by up to 2K.
+    """
     rng = np.random.default_rng(0)
     n, k = 24, 4
     worst_own = worst_other = 0.0
@@ -79,7 +82,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
     assert np.array_equal(first, again)
     model.predict([[0, 1]])
     with pytest.raises(
-        ValueError, match=r"1 more answers are needed, but ε pays for 2 in addition"
+        ValueError, match=r"at most 0 new rows, because ε pays for 2 answers in addition"
     ):
         model.predict([[2, 2]])
     # Answers that ε pays for are still given.
@@ -87,7 +90,10 @@ def test_asking_twice_gives_the_same_and_costs_once():
 
 
 def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
-    """Noise flips a margin m with probability ½e^(−|m|/b); 1,200 rows, 5 standard deviations."""
+    """Laplace noise of scale b flips the sign of a margin m with probability ½e^(−|m|/b).
+
+    The tolerance is 5 standard deviations of the number of flips in 1,200 rows.
+    """
     rng = np.random.default_rng(3)
     X = np.c_[rng.integers(0, 3, 200), rng.integers(0, 1200, 200)].astype(np.uint16)
     y = np.where((X[:, 1] > 600) ^ (rng.random(200) < 0.1), 1, -1)
@@ -104,9 +110,10 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
 
 
 def test_equal_answers_of_training_rows_show_equal_codes():
-    """Equal bins always get equal answers, so unequal answers show that bins differ.
+    """Answers about two training rows reveal whether their private bins are equal.
 
-    Therefore training rows must not be scored.
+    After training, rows with equal bins get one answer. Unequal answers therefore show that bins
+    differ, for certain: training rows must not be scored.
     """
     X, y = records()
     neighbour = X.copy()
@@ -125,7 +132,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     X, y = records()
     model = fit(X, y)
     assert NOT_OWN in model.privacy_.assumptions
-    # Other arrays may have the same rows: the library cannot know.
+    # A copy of the training rows is another array, and may have rows of other people.
     model.predict(X.copy())
     assert model.privacy_.status == "proved"
     with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
@@ -153,7 +160,9 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
     given = model.predict([[0, 1]])
     other = make(model)
     assert other.predict([[1, 1]]) == given  # the same private codes
-    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+    with pytest.raises(
+        ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
+    ):
         other.predict([[0, 2]])
     model.predict([[0, 2]])
 
@@ -165,12 +174,14 @@ def test_a_fork_is_a_copy():
     model.predict([[0, 1]])
     model._answers._process += 1  # as in a child process, which has another number
     model.predict([[0, 1]])
-    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+    with pytest.raises(
+        ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
+    ):
         model.predict([[0, 2]])
 
 
 @pytest.mark.usefixtures("given_streams")
-def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
+def test_without_a_claim_there_is_no_sentence_about_own_rows(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)
     model.predict(X)
@@ -201,7 +212,7 @@ def test_the_pipeline_asks_no_training_record_again():
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
-    # Two bins of the private column have answers, for any public bins.
+    # The scored rows have two bins in the private column, so two answers were given.
     assert len(model._answers.given) == 2
 
 

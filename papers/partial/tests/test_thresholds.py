@@ -1,4 +1,4 @@
-"""Thresholds of one model of random classifiers on a line: the figure, and refusals."""
+"""Test the figure of the thresholds of one BRC model on a line, and its refusals."""
 
 import math
 import re
@@ -22,7 +22,7 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **THRESHOLD_STUDY}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Request the thresholds of a study with changes `learner` and `given`."""
+    """Return a request for the figure; `given` changes its options, `learner` the study's entry."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return output_request(
         "thresholds", options, **{**THRESHOLD_STUDY, "learners": {"brc": learner}, **changes}
@@ -30,7 +30,7 @@ def ask(learner=BRC, given=None, **changes):
 
 
 def test_a_threshold_is_the_first_value_that_is_called_positive():
-    edges = [0.0, 1.0, 10.0, 100.0]  # at −1, 0 and 1
+    edges = [0.0, 1.0, 10.0, 100.0]  # three bins, at −1, 0 and 1 on the learner's scale
     rounds = [(1, -1.0, 0.1), (3, -0.01, 0.2), (4, 0.0, -0.3), (5, 0.99, 0.4)]
     frame = threshold_frame(rounds, edges)
     assert frame["threshold"].tolist() == [1, 1, 10, 10]
@@ -81,12 +81,12 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
-def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
+def test_a_method_without_thresholds_on_one_column_is_refused(change, says):
     with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
         ask(**change)
 
 
-def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():
+def test_the_output_trains_no_run_of_the_study_and_names_its_inputs():
     reads = ask().reads
     assert reads.curves == ()
     assert reads.data == ("toy-line-fine",)
@@ -131,7 +131,7 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
     votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
-    # Algorithm 3, implemented a second time.
+    # Algorithm 3 of the paper, implemented independently.
     rng, weights = np.random.default_rng(1), np.ones(40)
     cuts, alphas = [], []
     for _ in range(6):

@@ -1,6 +1,6 @@
-"""The worst answers to PATE."""
+"""Test the audit's attack "worst answers" on PATE, which finds the largest privacy loss."""
 
-from worst import rows
+from worst import audit_rows
 
 from privcurve.audit.attacks.pairs import (
     own_answer,
@@ -9,7 +9,7 @@ from privcurve.audit.run import VIOLATED
 
 
 def test_answers_about_own_records_match_all_teachers():
-    """In PATE the replaced record flips the answer about itself."""
-    row = rows("pate", pairs=own_answer).iloc[0]
+    """If a training record is asked about, its replacement can flip the votes of all teachers."""
+    row = audit_rows("pate", pairs=own_answer).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] > 3

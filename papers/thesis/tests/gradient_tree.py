@@ -8,7 +8,7 @@ from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_
 
 
 def gain(gradients, regularisation):
-    """Return S²/(n + λ), the gain of one side."""
+    """Return the gain S²/(n + λ) of one side of a split, from the gradients of its records."""
     return sum(gradients) ** 2 / (len(gradients) + regularisation) if len(gradients) else 0.0
 
 
@@ -17,7 +17,10 @@ def says_yes(code, b, thresholds):
 
 
 def candidates(open_codes, thresholds):
-    """Return the questions (column, b) that separate two bins that can still occur."""
+    """Return the questions (column, b) with both answers possible.
+
+    `open_codes` has, for each column, the set of bins that can still occur in the node.
+    """
     return [
         (column, b)
         for column, codes in enumerate(open_codes)
@@ -27,7 +30,7 @@ def candidates(open_codes, thresholds):
 
 
 def scores(rows, gradients, open_codes, thresholds, regularisation):
-    """Return the candidates of a node and their gains."""
+    """Return the candidate questions of a node, and the gain of each."""
     questions = candidates(open_codes, thresholds)
     values = []
     for column, b in questions:
@@ -38,7 +41,10 @@ def scores(rows, gradients, open_codes, thresholds, regularisation):
 
 
 def divided(rows, gradients, open_codes, split, thresholds):
-    """Return the records, and the bins that can still occur, of the two children."""
+    """Yield the rows, gradients and possible bins of the yes child and of the no child.
+
+    Without a question (`split` None), the yes child gets all records.
+    """
     for side in (True, False):
         if split is None:
             keep, codes = [side] * len(rows), open_codes
@@ -55,7 +61,11 @@ def divided(rows, gradients, open_codes, split, thresholds):
 
 
 def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
-    """Return the best splits by level without noise (first of equals), and (sum, n) by leaf."""
+    """Grow a tree without noise.
+
+    Returns the best question of each node (the first of equals), level by level, and the sum of
+    gradients and number of records of each leaf.
+    """
     level = [(list(rows), list(gradients), [set(range(bins)) for bins in n_bins])]
     splits = []
     for _ in range(depth):
@@ -70,7 +80,11 @@ def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
 
 
 def transcripts(rows, gradients, n_bins, depth, thresholds, regularisation, rate, exponential):
-    """Return all possible trees, {splits: (probability, leaf gradients)}."""
+    """Return all possible trees, with noise in the choice of questions.
+
+    The keys are the questions of all nodes, level by level; the values are the probability of the
+    tree and the gradients in each leaf.
+    """
     chances = exponential_probabilities if exponential else permute_and_flip_probabilities
     partial = {(): (1.0, [(list(rows), list(gradients), [set(range(b)) for b in n_bins])])}
     for _ in range(depth):

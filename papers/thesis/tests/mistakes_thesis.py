@@ -1,4 +1,4 @@
-"""Mistakes in DPBoost and in DP bagging."""
+"""Deliberate mistakes in DPBoost and DP bagging, which the audit must find."""
 
 import numpy as np
 from mistakes_any import (

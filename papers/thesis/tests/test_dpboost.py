@@ -31,7 +31,7 @@ def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
 
 @pytest.mark.parametrize("thresholds", [True, False])
 @pytest.mark.parametrize("seed", range(5))
-def test_tree_is_that_of_plain_python(thresholds, seed):
+def test_the_tree_matches_plain_python(thresholds, seed):
     X, _, n_bins = problem(40, seed)
     gradients = np.random.default_rng(seed).uniform(-1, 1, size=len(X))
     splits, sums, totals = grown(X, gradients, n_bins, 3, thresholds)
@@ -41,7 +41,8 @@ def test_tree_is_that_of_plain_python(thresholds, seed):
         assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
             None if s == NO_QUESTION else s for s in splits.tolist()
         ]
-    # "Is it a?" and "is it b?" tie if only the bins a and b can still occur: the sides swap.
+    # The order of leaves is not compared: if only the bins a and b can still occur, the questions
+    # "is it a?" and "is it b?" tie, and differ by the order of their sides.
     assert sorted(zip(totals, sums, strict=True)) == [
         (n, pytest.approx(total)) for total, n in sorted(leaves, key=lambda leaf: leaf[::-1])
     ]

@@ -1,4 +1,7 @@
-"""DPBoost: its constants by search, and its draws (papers/thesis/proofs.md, 'DPBoost')."""
+"""Test DPBoost's constants by search, and the distribution of its draws.
+
+The proofs are in papers/thesis/proofs.md, 'DPBoost'.
+"""
 
 import itertools
 
@@ -27,7 +30,10 @@ LAMBDAS = (0.0, 0.1, 1.0, 30.0)
 
 
 def changes(regularisation, sizes, n_points=9):
-    """Changes of S²/(n + λ) by an added record, over a grid of sums and gradients."""
+    """Yield the changes of the gain S²/(n + λ) by an added record, over a grid.
+
+    The grid is of numbers n of records, sums S of gradients, and gradients of the added record.
+    """
     for n in sizes:
         for share, g in itertools.product(np.linspace(-1, 1, n_points), repeat=2):
             before = part_gain(share * n, n, regularisation)
@@ -40,7 +46,7 @@ def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
     rounding = 1e-8
     assert max(differences) <= GAIN_RISE + rounding
     assert min(differences) >= -GAIN_FALL - rounding
-    # Both ends are approached: no smaller constant holds.
+    # Changes come close to both constants, so that no smaller constants hold.
     assert max(differences) > 0.99 * GAIN_RISE
     assert min(differences) < -0.99 * GAIN_FALL
 
@@ -64,8 +70,8 @@ def test_the_range_of_a_replacement_is_approached():
 
 # One record more moves others from tree to tree ------------------------------------------
 #
-# The number of records of a tree depends on n. An ensemble is charged for the noise of one tree,
-# which is correct if a record changes one tree, and wrong if n changes.
+# The number of records of each tree depends on n. An ensemble is charged as if a record changes
+# only one of its trees. That is so if a record is replaced, and wrong if one is added.
 
 T, RATE, LAMBDA = 50, 0.1, 0.1
 
@@ -75,11 +81,12 @@ def sizes(n, chunks):
 
 
 def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
-    """Return the log-ratio of a transcript's densities with n and with n + 1 equal records.
+    """Return ln(density with n equal records / density with n + 1) of a bad transcript.
 
-    With one column of one bin and positive labels, splits reveal nothing, all records are in one
-    leaf, and their order does not matter. The transcript keeps the scores f at 0 or 2 before
-    each tree, where gradients are at their bound: a released value may be anything.
+    There is one column with one bin, and all labels are positive: splits reveal nothing, all
+    records are in one leaf, and their order does not matter. The released leaf values of the
+    transcript, which may be any numbers, keep the scores at 0 or 2 before each tree, so that
+    gradients always are at their bound.
     """
     *_, of_leaves = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=1, learning_rate=RATE, regularisation=LAMBDA,
@@ -90,11 +97,12 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
     score, total = 0.0, 0.0
     for t, (few, more) in enumerate(zip(sizes(n, chunks), sizes(n + 1, chunks), strict=True)):
         gradient = score - 1.0
-        assert abs(gradient) == 1  # not filtered
+        assert abs(gradient) == 1  # larger gradients would be filtered
         left, right = (
             np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
         )
-        # On the side of `left`, at or beyond it, and such that the score is 0 or 2 after it.
+        # The released value that moves the score to 0 or 2 and that is, seen from `right`, at
+        # `left` or beyond it.
         reached = [0.0, 2.0]
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]
@@ -111,7 +119,10 @@ def test_one_record_more_costs_many_epsilons(epsilon):
 
 
 def test_a_fit_has_chunks_of_these_sizes():
-    """At a huge ε leaf values show the empty trees (a tree's only record may be filtered)."""
+    """At a huge ε, leaf values show which trees have records.
+
+    A tree's only record may be filtered, so the test takes the largest value over several seeds.
+    """
     for n in (25, 26):
         largest = np.zeros(T)
         for seed in range(8):
@@ -165,7 +176,7 @@ def test_filtered_records_do_not_count():
         n_trees=2, trees_per_ensemble=1, max_depth=1, learning_rate=0.5, regularisation=0.0,
         n_bins=1, epsilon=1e12, random_state=0,
     ).fit(X, y)  # fmt: skip
-    # First tree: mean 0.8, halved. Second: the negatives have gradient 1.4 and are out; the
-    # others leave 0.6, clipped to 0.5, halved.
+    # First tree: the mean label 0.8, times the learning rate 0.5. Second tree: negative records
+    # have the gradient 1.4 and are filtered; the others have 0.6, clipped to 0.5, times 0.5.
     assert model.leaf_values_[0, 0] == pytest.approx(0.4)
     assert model.leaf_values_[1, 0] == pytest.approx(0.25)

@@ -1,7 +1,11 @@
-"""The digits of DPBoost's leaves reveal nothing (docs/proofs.md, 'Floating point')."""
+"""Test that the last digits of DPBoost's leaves reveal nothing (docs/proofs.md, 'Floating point').
+
+With naive floating-point noise some results are possible only if the exact value is 0, so that an
+attack can recognise empty leaves.
+"""
 
 import numpy as np
-from float_attacks import Floating, could_give
+from float_attacks import Floating, can_give
 
 from privcurve.coding import Records
 from privcurve.papers.thesis.learners.dpboost.classifier import DPBoostClassifier
@@ -10,7 +14,11 @@ from privcurve.privacy.mechanisms import LAPLACE
 
 
 def empty_and_others(kind):
-    """Return how often the attack on DPBoost classifies empty and other leaves as empty."""
+    """Attack a model of DPBoost whose noise is drawn by the curator class `kind`.
+
+    Returns, for each empty leaf and for each other leaf, whether the attack takes it for empty; and
+    the largest exact leaf value, in noise scales.
+    """
     rng = np.random.default_rng(0)
     log = []
 
@@ -26,22 +34,24 @@ def empty_and_others(kind):
     model = learner.fit_records(rows, [{}], [Logged(np.random.default_rng(1))])[0]
     called, shift = {True: [], False: []}, 0.0
     for (exact, of), values in zip(log, model.leaf_values_, strict=True):
-        # The learning rate is public: find the floats whose product with 0.1 is a leaf value.
+        # Leaf values are multiplied by the public learning rate 0.1: find the floats whose product
+        # with it is the value.
         for leaf, value in zip(exact, values, strict=True):
             near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
             answers = near[0.1 * near == value]
-            called[bool(leaf == 0)].append(could_give(answers, 0.0, of.scale, LAPLACE).any())
+            called[bool(leaf == 0)].append(can_give(answers, 0.0, of.scale, LAPLACE).any())
             shift = max(shift, abs(leaf) / of.scale)
     return called[True], called[False], shift
 
 
 def test_dpboost_does_not_tell_empty_leaves_from_others():
-    """Floating-point noise reveals all 365 empty leaves and 718 of 915 others for certain."""
+    """With naive noise the attack recognises all 365 empty leaves, and 718 of 915 other leaves."""
     empty, others, _ = empty_and_others(Floating)
     assert all(empty)
     assert np.mean(others) < 0.6
     empty, others, shift = empty_and_others(Curator)
     assert min(len(empty), len(others)) > 300
-    # Five standard errors, plus the difference that ε allows.
+    # Both kinds are taken for empty equally often, up to five standard errors and the difference
+    # that ε allows.
     spread = 5 * 0.5 * (len(empty) ** -0.5 + len(others) ** -0.5)
     assert abs(np.mean(empty) - np.mean(others)) < spread + np.expm1(shift)

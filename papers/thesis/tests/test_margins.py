@@ -1,4 +1,4 @@
-"""Margins, the advantage of each round, and their figure."""
+"""Test margins, the advantages of rounds, and their figure."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,8 @@ def test_the_rounds_of_the_theorem():
 
 def test_the_failing_round_starts_the_first_window_that_is_too_low():
     advantages = np.concatenate([np.full(30, 0.2), np.full(30, 0.0)])
-    # Windows of 10 have mean 0.2·(30 − t)/10 from index t = 20 on: below 0.05 from 28.
+    # The window of 10 rounds from index t ≥ 20 on has the mean 0.2·(30 − t)/10, which is below 0.05
+    # from t = 28 on: the 29th round.
     assert margins.failing_round(advantages, 0.05, window=10) == 29
     assert margins.failing_round(advantages, -0.1, window=10) is None
     single_dip = np.full(60, 0.2)

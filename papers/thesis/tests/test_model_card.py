@@ -1,4 +1,4 @@
-"""Inspection of models, and the card of a model."""
+"""Test the inspection of models, and the card of a model."""
 
 import dataclasses
 import math
@@ -29,8 +29,8 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def tested(data):
-    """Return the dataset with its last records as a test part."""
+def data_with_test_part(data):
+    """Return the dataset with its last 500 records as a test part."""
     return dataclasses.replace(
         data, X=data.X[:1500], y=data.y[:1500], X_test=data.X[1500:], y_test=data.y[1500:]
     )
@@ -46,10 +46,10 @@ def selected(setting, epsilon=0.4):
     return pd.DataFrame([row])
 
 
-def test_models_match_the_fresh_trainings(tested, methods, tmp_path):
+def test_models_match_the_fresh_trainings(data_with_test_part, methods, tmp_path):
     point = methods[BOOST].points[0]
-    inspected = list(models.train_afresh(tested, methods[BOOST], point, 3, 7))
-    trainer = train.Trainer(tested, methods[BOOST], 7, tmp_path)
+    inspected = list(models.train_afresh(data_with_test_part, methods[BOOST], point, 3, 7))
+    trainer = train.Trainer(data_with_test_part, methods[BOOST], 7, tmp_path)
     rows = trainer.run([(point, split) for split in [Split(TEST, k) for k in (1, 2, 3)]])
     assert [model.accuracy() for model in inspected] == [row["accuracy"] for row in rows]
     used = [model.learner.n_features_used_ for model in inspected]
@@ -64,16 +64,18 @@ def test_without_a_test_part_all_records_train_and_none_are_unseen(data, methods
     assert model.learner.n_records_ == len(data.y)
 
 
-def test_margins_and_rounds(tested, methods):
+def test_margins_and_rounds(data_with_test_part, methods):
     setting = {"n_rounds": 30, "density": 0.5, "learning_rate": 0.1, "weak_learner": "one_rule"}
-    advantages, margins = insides.round_by_round(tested, methods[BOOST], 1.0, setting, 2, 7)
+    advantages, margins = insides.round_by_round(
+        data_with_test_part, methods[BOOST], 1.0, setting, 2, 7
+    )
     assert [len(run) for run in advantages] == [30, 30]
     assert set(margins) == {"train", "test"}
     values, counts = margins["test"][0]
     assert counts.sum() == 500
     assert np.abs(values).max() <= 1
     assert np.allclose(values * 15, np.round(values * 15))
-    alone, _ = insides.round_by_round(tested, methods[BOOST], np.inf, setting, 2, 7)
+    alone, _ = insides.round_by_round(data_with_test_part, methods[BOOST], np.inf, setting, 2, 7)
     assert len(alone) == 1
 
 
@@ -83,7 +85,7 @@ def test_the_selected_point_is_found_in_the_study(methods):
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(method.points[1].text, epsilon=0.40000000000000002)
     assert models.selected_point(method, moved, "toy-line", 0.4) == point
-    # The table has twelve digits of the number.
+    # ε is found although the table has only twelve digits of it.
     half = dataclasses.replace(method, epsilons=(math.log(2),))
     moved = selected(method.points[1].text, epsilon=0.69314718056)
     assert models.selected_point(half, moved, "toy-line", math.log(2)).epsilon == math.log(2)
@@ -93,15 +95,17 @@ def test_the_selected_point_is_found_in_the_study(methods):
     ("setting", "epsilon", "dataset"),
     [('{"n_rounds":7}', 0.4, "toy-line"), (None, 0.4, "toy-line"), ('{"n_rounds":5}', 0.4, "x")],
 )
-def test_nothing_selected_is_said(methods, setting, epsilon, dataset):
+def test_a_missing_selection_is_reported(methods, setting, epsilon, dataset):
     with pytest.raises(IncompleteError, match=r"no setting .* at ε = 0.4"):
         models.selected_point(methods[BOOST], selected(setting, epsilon), dataset, 0.4)
 
 
-def test_the_votes_alone_give_every_score(tested, methods):
-    names = tested.domain.bin_names
-    X = tested.X_test
-    for model in models.train_afresh(tested, methods[BOOST], methods[BOOST].points[1], 3, 7):
+def test_the_votes_give_every_score(data_with_test_part, methods):
+    names = data_with_test_part.domain.bin_names
+    X = data_with_test_part.X_test
+    for model in models.train_afresh(
+        data_with_test_part, methods[BOOST], methods[BOOST].points[1], 3, 7
+    ):
         scores = np.zeros(len(X))
         for votes, condition in insides.votes_of(model, names):
             where = [
@@ -124,8 +128,10 @@ def test_the_card_is_sorted():
     assert model_card.format_table(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
 
 
-def test_the_notes_hold_the_statement(tested, methods):
-    (model,) = models.train_afresh(tested, methods[BOOST], methods[BOOST].points[0], 1, 7)
+def test_the_notes_hold_the_statement(data_with_test_part, methods):
+    (model,) = models.train_afresh(
+        data_with_test_part, methods[BOOST], methods[BOOST].points[0], 1, 7
+    )
     statement = str(model.learner.privacy_)
     notes = model_card.notes_of("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
@@ -141,14 +147,14 @@ def test_without_a_test_part_no_accuracy_is_reported():
 
 
 @pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
-def test_leaves_of_trees_give_every_score(tested, extra):
+def test_leaves_of_trees_give_every_score(data_with_test_part, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
     method = study_with({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~proved"]
-    (model,) = models.train_afresh(tested, method, method.points[1], 1, 7)
-    names = tested.domain.bin_names
+    (model,) = models.train_afresh(data_with_test_part, method, method.points[1], 1, 7)
+    names = data_with_test_part.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
     assert insides.is_of_trees(model)
-    X = tested.X_test
+    X = data_with_test_part.X_test
     scores = np.zeros(len(X))
     for votes, condition in insides.votes_of(model, names):
         holds = np.ones(len(X), dtype=bool)
@@ -173,7 +179,7 @@ def test_a_figure_without_votes_is_refused():
         model_card.draw(model_card.votes_in_order([]), "a", "sick")
 
 
-def test_cards_of_several_names_have_votes_of_their_own():
+def test_cards_of_several_names_have_their_own_votes():
     options = {"learner": "boost", "dataset": "toy-line", "epsilon": 2}
     names = (None, "model_card", "other_card", "second")
     cards = [output_request("model_card", {**options, "name": name}) for name in names]

@@ -1,4 +1,4 @@
-"""The complexity equals an enumeration of all sign vectors, the bound its formula."""
+"""Test the complexity by enumeration of all sign vectors, and the bound by its formula."""
 
 import itertools
 import math
@@ -37,14 +37,14 @@ def exact(codes):
     return (hypotheses(codes) @ all_signs(len(codes)).T).max(axis=0).mean() / len(codes)
 
 
-def test_the_supremum_is_that_of_all_hypotheses_for_every_sign_vector():
+def test_the_supremum_is_over_all_hypotheses_for_every_sign_vector():
     codes = rows(9, 1)
     written_out = hypotheses(codes)
     for signs in all_signs(9):
         assert rademacher.supremum(codes, N_BINS, signs) == (written_out @ signs).max()
 
 
-# False alarms: 4.5 standard errors, 7e-6 each.
+# The tolerance of 4.5 standard errors gives a false alarm with probability 7e-6 in each case.
 @pytest.mark.parametrize("n", [2, 7, 12, 15])
 def test_the_estimate_agrees_with_enumeration(n):
     codes = rows(n, n)
@@ -65,7 +65,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
 
 
 def test_rules_of_merged_bins_are_the_class():
-    """A rule of a merged bin differs from the rules of its bins."""
+    """The complexity is of rules on merged bins, which differ from rules on single bins."""
     codes = np.arange(12, dtype=np.uint8)[:, None]
     records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
     learner = LazyBBClassifier(
@@ -140,7 +140,7 @@ def accuracy(datasets=("a", "b")):
     return pd.DataFrame([{"dataset": name, **facts, **numbers} for name in datasets])
 
 
-def test_the_table_has_means_over_models_beside_the_accuracy():
+def test_the_table_has_means_over_models_next_to_the_accuracy():
     table = rademacher.bound_table(bounds(), accuracy())
     assert list(table["dataset"]) == ["b", "a"]
     assert table["bound"].tolist() == pytest.approx([0.5, 0.5])

@@ -1,4 +1,4 @@
-"""The table of features used."""
+"""Test the table of the number of features that models use."""
 
 import itertools
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ def refits(used=(5, 5, 5, 4, 4, 99, 99)):
     )
 
 
-def test_statistics_are_those_that_the_thesis_prints():
+def test_statistics_match_the_thesis():
     table = sparsity.feature_table(refits(), WIDTHS)
     first = table.iloc[0]
     # Table A.1, first row: 4.6, 0.489 (n in the denominator), 2.83 % (cut, not rounded).

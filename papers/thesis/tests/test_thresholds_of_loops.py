@@ -1,8 +1,12 @@
-"""Loops of DPBoost and DP bagging decide by noise as announced."""
+"""Test that the audit finds loops of DPBoost and DP bagging that decide with wrong noise.
+
+Each mistake changes the noise, or the scores to which it is added, within a compiled loop. The
+announced call is unchanged, so only a replay of the loop's decisions can find the mistake.
+"""
 
 import numpy as np
 import pytest
-from deciding import THRESHOLD, check_is_seen, deciding_by, half
+from deciding import THRESHOLD, assert_replay_finds, half_of_noise, loops_with_other_noise
 from mistakes_any import DP_BAGGING, DPBOOST
 
 from privcurve.audit.contract import check
@@ -48,7 +52,9 @@ def noise_scaled_in_place(noise, scores):
 
 LOOP = dpboost, "grow_on_chunk"
 MUTANTS = [
-    *deciding_by(half, lambda given: given[7], "half_the_noise", *LOOP, DPBOOST, released=False),
+    *loops_with_other_noise(
+        half_of_noise, lambda given: given[7], "half_the_noise", *LOOP, DPBOOST, released=False
+    ),
     *(
         answering(answer.__name__, answer)
         for answer in (
@@ -64,10 +70,13 @@ MUTANTS = [
 
 @pytest.mark.parametrize(("change", "case", "why"), MUTANTS)
 def test_a_mistake_is_seen(monkeypatch, change, case, why):
-    check_is_seen(monkeypatch, change, case, why)
+    assert_replay_finds(monkeypatch, change, case, why)
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
-    """Recorded scores alone do not show wrong noise, so the contract needs threshold replay."""
+    """The contract's comparison of neighbours does not find the mistake: it needs threshold replay.
+
+    It compares only the scores that the call records, and these are correct.
+    """
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
     assert check(DP_BAGGING, n_random=6).breach is None

@@ -1,10 +1,10 @@
-"""The worst answers to DPBoost."""
+"""Test the audit's attack "worst answers" on DPBoost, which finds the largest privacy loss."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from worst import TARGET, claims, rows
+from worst import TARGET, audit_rows, density_claims
 
 from privcurve.audit.attacks.pairs import (
     several,
@@ -19,8 +19,12 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 @pytest.mark.slow
 def test_published_dpboost_is_refuted():
-    """Leaves cost ε: two move by ΔV, with noise for one; the split adds 2/(12(1 + λ)) of ε."""
-    table = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
+    """The published noise loses more than ε.
+
+    A replaced record moves two leaves by ΔV, with noise for one of them, so that the leaves alone
+    lose ε. The split adds 2/(12(1 + λ)) of ε.
+    """
+    table = audit_rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
     assert table["found_epsilon"].max() < PUBLISHED_PROVED
     assert VIOLATED in set(table["verdict"])
@@ -29,8 +33,8 @@ def test_published_dpboost_is_refuted():
 
 @pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
-    """The pairs `several` contain the pair with the loss in the statement of DPBoost."""
-    (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
+    """No pair of tables in `two_columns` has a larger loss than the pair of crossed columns."""
+    (c,) = [c for c in density_claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
     largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
     alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())
     assert alone == pytest.approx(largest, rel=1e-6)
@@ -38,7 +42,10 @@ def test_the_crossed_pair_is_the_worst_of_its_universe():
 
 @pytest.mark.slow
 def test_published_dpboost_is_not_private_if_a_record_is_added():
-    """Chunks depend on n: with an added record, other trees have records."""
-    (row,) = rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")
+    """The published noise is refuted under add-remove, which its statement does not claim.
+
+    The chunks of records depend on n, so that an added record moves others to other trees.
+    """
+    (row,) = audit_rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")
     assert (row["verdict"], row["stated_neighbours"]) == (VIOLATED, REPLACE_ONE)
     assert row["found_epsilon"] > 2

@@ -1,16 +1,19 @@
-"""Keys of rows in tables; numbers are compared by twelve digits, as files round them."""
+"""Keys that identify rows of tables. Numbers in keys are compared by twelve digits.
+
+Files store twelve digits of a number, so that reading a file may change its last bits.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-# Value of a key that a line or panel of a figure does not have.
+# In figures: the value of a key, such as a parameter, for methods that do not have it.
 NONE = "none"
 
 
 def method_of(method: str) -> str:
-    """Return the name of a method before its calibration (``lazybb`` of ``lazybb~proved``)."""
+    """Return the part of a method's name before ``~`` (``lazybb`` of ``lazybb~proved``)."""
     return method.partition("~")[0]
 
 
@@ -20,7 +23,7 @@ def short_text(value: float | str) -> str:
 
 
 def is_near(value: float, other: float) -> bool:
-    """Return whether two numbers have the same twelve digits."""
+    """Return whether two numbers agree in the twelve digits that files store."""
     return short_text(value) == short_text(other)
 
 

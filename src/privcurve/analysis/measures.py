@@ -34,7 +34,10 @@ def accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 
 def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the mean, over the classes that occur, of their shares of correct predictions."""
+    """Return the mean over classes of the share of a class's records that are predicted correctly.
+
+    Classes that do not occur are left out.
+    """
     places = np.maximum(labels, 0)
     totals = np.bincount(places, weights=counts)
     right = np.bincount(places, weights=counts * right_answers(scores, labels))
@@ -43,11 +46,11 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 
 def _rank(scores: Array) -> Array:
-    """Return the rank of each score among the distinct scores, from 0.
+    """Return an integer for each score, from 0, that orders the scores; equal scores share one.
 
-    Scores of a vote need no sorting, which is many times faster than a general routine.
+    Scores of a vote are integers or halves and need no sorting, which is many times faster.
     """
-    # A broken tie counts as half a vote.
+    # Halves occur as a broken tie counts as half a vote.
     halves = 2 * scores
     rounded = halves.astype(np.int64)
     if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
@@ -58,7 +61,10 @@ def _rank(scores: Array) -> Array:
 def _average_over_classes(
     compute: Callable[[Array, Array, Array], float], scores: Array, labels: Array, counts: Array
 ) -> float:
-    """Return a measure of two classes; for more, the mean of each against all others."""
+    """Compute a measure; for more than two classes, its mean over classes, each against the rest.
+
+    `compute` takes scores, whether each record is positive, and counts.
+    """
     if scores.ndim == 1:
         return compute(scores, labels > 0, counts)
     parts = [compute(scores[:, k], labels == k, counts) for k in np.unique(labels)]
@@ -68,8 +74,8 @@ def _average_over_classes(
 def auc(scores: Array, labels: Array, counts: Array) -> float:
     """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
 
-    For more than two classes, with a score column each, it is the mean over the occurring classes
-    of one class against the rest (macro).
+    For more than two classes, `scores` have a column per class. The result is then the mean over
+    the occurring classes of the area of one class against the rest (macro average).
     """
     return _average_over_classes(_compute_area, scores, labels, counts)
 
@@ -89,9 +95,9 @@ def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
 def average_precision(scores: Array, labels: Array, counts: Array) -> float:
     """Return the average precision over the positive records; NaN if only one class occurs.
 
-    The precision of a record is computed over all records whose score is at least its own. Guessing
-    gets the share of positive records. For more than two classes it is the mean over the occurring
-    classes of one class against the rest (macro).
+    The precision of a record is the share of positive records among all records whose score is at
+    least as high. Random scores get the share of positive records. For more than two classes the
+    result is the mean over the occurring classes, each against the rest (macro average).
     """
     return _average_over_classes(_compute_precision, scores, labels, counts)
 
@@ -109,7 +115,10 @@ def _compute_precision(scores: Array, positive: Array, counts: Array) -> float:
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Return the mean negative log-likelihood in nats; `probabilities` (n_rows, n_classes)."""
+    """Return the mean negative log-likelihood in nats.
+
+    `probabilities` have the shape (n_rows, n_classes).
+    """
     chances = probabilities[np.arange(len(labels)), _columns_of(probabilities, labels)]
     # As in scikit-learn, probabilities are clipped to the float64 precision.
     eps = np.finfo(np.float64).eps
@@ -118,9 +127,10 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
 
 
 def brier(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Return the Brier score: for two classes the mean of (p − y)², y = 1 for the positive class.
+    """Return the Brier score: half of the mean over records of Σ_k (p_k − y_k)².
 
-    For more classes it is half of the mean of Σ(p_k − y_k)², which agrees for two classes.
+    y_k is 1 for the record's class and else 0. For two classes the score is the mean of (p − y)²
+    of the positive class. `probabilities` have the shape (n_rows, n_classes).
     """
     columns = _columns_of(probabilities, labels)
     losses = np.zeros(len(labels))
@@ -131,7 +141,7 @@ def brier(probabilities: Array, labels: Array, counts: Array) -> float:
 
 
 def _columns_of(probabilities: Array, labels: Array) -> Array:
-    """Return the column of probabilities for each label."""
+    """Return, for each label, the index of its column in `probabilities`."""
     return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
 
 
@@ -149,18 +159,19 @@ class Measure(NamedTuple):
     cost : str
         Its name as a cost, which is lower for better classifiers.
     compute : callable
-        ``compute(given, labels, counts)``, where `given` is what it `needs`.
+        ``compute(given, labels, counts)``, where `given` is the input that `needs` names, and
+        `counts` says how often each row occurs.
     needs : str
         `SCORES`, `RANKS` or `CHANCES`.
     less_is_better : bool
-        Whether it is itself a cost; otherwise the cost is 1 minus the measure.
+        Whether the measure is itself a cost; otherwise its cost is 1 minus the measure.
     in_tables : bool
-        Whether every table of accuracy has it. Other measures are there only if they select
-        settings.
+        Whether every table of accuracy has the measure. Tables have other measures only in studies
+        that select settings by them.
     is_ranked : bool
-        Whether it compares methods unless a study names measures.
+        Whether methods are compared by this measure in studies that do not name measures.
     is_new : bool
-        Whether stored runs may lack it: runs that need it are then retrained.
+        Whether stored runs may lack the measure. Such runs are retrained if a study needs it.
     """
 
     title: str
@@ -199,7 +210,7 @@ NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
 
 
 def ranked_by(metric: str) -> tuple[str, ...]:
-    """Return the measures that compare methods in a study that selects by `metric`."""
+    """Return the measures by which a study compares methods: `RANKED`, and its own `metric`."""
     return tuple(dict.fromkeys((*RANKED, metric)))
 
 
@@ -215,11 +226,11 @@ def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
 
 
 def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return runs with a measure as a cost, in a column ``error``; NaN if a training failed.
+    """Return the runs with a new column ``error``: the measure as a cost, NaN for failed runs.
 
-    A method without a selected setting gets a failed run for each split. Methods without the
-    measure on a dataset are left out there: methods that fit votes have no log loss, and a scored
-    part with one label has no AUC.
+    A method without a selected setting gets a failed run for each split. If a successful run of a
+    method on a dataset lacks the measure, all runs of this method on this dataset are dropped:
+    methods that fit votes have no log loss, and a scored part with one label has no AUC.
     """
     runs = _add_failed(runs)
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
@@ -229,7 +240,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs for methods that have runs at an ε, but none on one of the datasets there."""
+    """Add failed runs where a method has none, at an ε at which it has runs on other datasets."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")
@@ -247,7 +258,10 @@ def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_held_out(fold: str) -> float:
-    """Return the share of the records that a fold scores; 0 for a test part."""
+    """Return the share of the records on which a fold scores; 0 for a separate test part.
+
+    Folds are written as ``2/5`` (the share is 1/5) or with the share after ``@``.
+    """
     if fold == TEST:
         return 0.0
     _, folds, number = fold.partition("/")
@@ -257,11 +271,11 @@ def share_held_out(fold: str) -> float:
 def error_factor(n: int, share: float) -> float:
     """Return the standard error of a mean over `n` repeats, divided by their standard deviation.
 
-    On a test part all repeats score the same records, and the factor is 1/√n: for the noise of
-    training alone, and the draw of the trained records if they are a share of the training part.
-    Hold-outs and folds, with a share h of the records, overlap, and so do their training parts:
-    √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
-    Learning 52). The term h/(1 − h) is due to the records that two repeats both score, for any
-    share of the other records in training.
+    `share` is the share h of the records that a repeat holds out and scores; 0 for a test part. On
+    a test part, which all repeats score, the factor is 1/√n. The standard error then covers the
+    noise of training alone (and the draw of the training records, if a method trains on a share of
+    them). Hold-outs and folds of several repeats overlap, and so do their training parts. The
+    factor is then √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization
+    error*, Machine Learning 52), also for methods that train on a share of the other records.
     """
     return math.sqrt(1 / n + share / (1 - share))

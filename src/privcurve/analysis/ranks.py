@@ -1,8 +1,8 @@
 """Mean ranks of several learners over many datasets, and tests of their differences.
 
-Friedman's test decides whether any learners differ. If so, Wilcoxon's signed-rank test of each pair
-decides which, with Holm's correction. Nemenyi's critical difference is for figures. After Demšar,
-JMLR 2006.
+Friedman's test decides whether any learners differ. If so, Wilcoxon's signed-rank tests of all
+pairs, with Holm's correction, decide which ones do. Nemenyi's critical difference is computed only
+for figures. The method follows Demšar, JMLR 2006.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from privcurve.lazy import pd, stats
 
-LEVEL = 0.05
+LEVEL = 0.05  # significance level of the tests
 COLUMNS = [
     *("epsilon", "method", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
     *("differs", "friedman_p", "critical_difference", "n_datasets"),
@@ -24,18 +24,19 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of methods that have all datasets of their ε."""
+    """Return the rows of the methods that have the largest number of datasets at their ε."""
     n_datasets = table.groupby(["epsilon", "method"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
 
 def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods at each ε of a table of epsilon, dataset, method, error and rank.
+    """Test all pairs of methods at each ε.
 
-    Return a row per pair, with the smaller mean rank first and the columns `COLUMNS`. A pair
-    `differs` if Friedman's test rejects and the pair's corrected p-value is below `LEVEL`. Datasets
-    that lack a method's error are left out. An ε with fewer than two methods, or fewer than two
-    complete datasets, has no row.
+    `table` has the columns epsilon, dataset, method, error and rank. The result has a row per pair
+    and the columns `COLUMNS`; the method with the smaller mean rank comes first. A pair `differs`
+    if Friedman's test rejects and the pair's corrected p-value is below `LEVEL`. Datasets on which
+    a method has no error are left out. An ε with fewer than two methods, or fewer than two complete
+    datasets, has no row.
     """
     rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
@@ -58,7 +59,11 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compute_friedman(errors: pd.DataFrame) -> float:
-    """Return Friedman's p-value, or Wilcoxon's for two methods; 1 if all errors are equal."""
+    """Return the p-value of Friedman's test; for two methods of Wilcoxon's test.
+
+    `errors` has a row per dataset and a column per method. The result is 1 if all methods have
+    equal errors.
+    """
     columns = [errors[method].tolist() for method in errors]
     if len(columns) == 2:
         return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
@@ -70,15 +75,15 @@ def _compute_friedman(errors: pd.DataFrame) -> float:
 def wilcoxon(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    It is exact, even with ties: it counts all assignments of signs to the ranks. Zeros have ranks
-    but no sign (Pratt). It is 1 if all differences are zero. Differences that differ only by
-    rounding are equal.
+    The p-value is exact, even with ties: it counts all assignments of signs to the ranks. Zeros are
+    ranked with the other differences, but their ranks are not used (Pratt). The result is 1 if all
+    differences are zero. Differences are rounded first, so that rounding errors make no ranks.
     """
     values = pd.Series(gaps, dtype=float).round(9)
-    # Doubled, as ranks of ties may be halves.
+    # Ranks of ties may be halves; twice a rank is an integer.
     twice = (2 * values.abs().rank()).astype(int)[values != 0]
-    # The probability of each sum of positive ranks. The normal approximation is too confident for
-    # few ranks.
+    # chances[s] is the probability that the positive ranks have the (doubled) sum s, if each sign
+    # is random. The usual normal approximation is too confident for few ranks.
     chances = np.ones(1)
     for rank in twice:
         none = np.zeros(rank)
@@ -89,9 +94,10 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values of several tests with Holm's correction, in the order given; NaN stays NaN.
+    """Return p-values of several tests with Holm's correction, in the given order; NaN stays NaN.
 
-    Rejecting all p-values below a level makes any error with at most this probability.
+    If all hypotheses with a corrected p-value below a level are rejected, the probability that any
+    true hypothesis is rejected is at most the level.
     """
     values = pd.Series(p_values, dtype=float).dropna().sort_values(kind="stable")
     factors = pd.Series(range(len(values), 0, -1), values.index)
@@ -101,24 +107,28 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -> float:
     """Return Nemenyi's critical difference of the mean ranks of k methods over N datasets.
 
-    q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
+    It is q·√(k(k+1)/(6N)), where q is the quantile of the studentised range, divided by √2.
     """
     quantile = float(stats.studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
-    """Return the mean ranks of methods, best first, from rows of one ε of :func:`compare_pairs`."""
-    # Each method except the last comes first in some pair.
+    """Return the mean rank of each method, best first.
+
+    `pairs_at` are the rows of one ε of :func:`compare_pairs`.
+    """
+    # In each pair the better method comes first, so only the worst method is never first.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["method"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest groups of consecutive ranks at one ε without a differing pair.
+    """Return the maximal groups of methods, consecutive by mean rank, without a differing pair.
 
-    Groups have two methods or more, and no group contains another.
+    `pairs_at` are the rows of one ε of :func:`compare_pairs`. Groups have two methods or more, and
+    no group contains another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)

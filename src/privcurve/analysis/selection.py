@@ -1,4 +1,4 @@
-"""Selection of settings: for each ε of a method, the best in cross-validation."""
+"""Selection of settings: for each ε of a method, the setting that is best in cross-validation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from privcurve.analysis.measures import ACCURACY, LOSSES
 from privcurve.lazy import pd
 
 KEY = ["dataset", "method", "epsilon"]
+# Columns of a method that are copied into the table of selected settings.
 CARRIED = ["learner", "calibration", "delta"]
 
-# Hyperparameters that determine the size of a model: among ties the smallest model wins.
+# Hyperparameters that determine the size of a model: of settings with equal scores the smallest
+# model is selected.
 SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")
 
-# Means closer than this are a tie: such a difference is rounding, not accuracy.
+# Means that agree in this many decimals are a tie: a smaller difference is due to rounding.
 TIE_DIGITS = 12
 
 
@@ -28,30 +30,30 @@ def run_columns(metric: str = ACCURACY) -> list[str]:
 
 
 Key = tuple[str, str, float]  # dataset, method, ε
+# Ranks sort settings, best first: mean of the metric as a cost, tie key, metric of each fold.
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The best settings of a method at one ε, from a part of its runs."""
+    """The best settings of a method on a dataset at one ε, among the settings seen so far."""
 
     key: Key  # dataset, method and ε
-    carried: tuple[Any, ...]  # the columns `CARRIED`
+    carried: tuple[Any, ...]  # the values of the columns `CARRIED`
     n_settings: int
     n_failed: int
-    # Ranks of the best complete settings, best first: mean of the metric (negated if higher is
-    # better), tie key, and the metric of each fold.
+    # Ranks of the best settings that have a result for every fold, best first.
     best: tuple[Rank, ...]
-    # The tie key of the first incomplete setting, and its error.
+    # The tie key of the first setting (by tie key) with a failed or missing fold, and its error.
     error: tuple[tuple[Any, ...], str] | None
 
     @property
     def settings(self) -> list[str]:
-        """The best complete settings, best first."""
+        """The settings of `best`, best first, as canonical JSON."""
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return the candidate of both parts together."""
+        """Return the candidate of the settings of both together; keep `n_best` settings."""
         return Candidate(
             self.key,
             self.carried,
@@ -62,7 +64,7 @@ class Candidate:
         )
 
     def row(self, metric: str = ACCURACY) -> dict[str, Any]:
-        """Return the row of the table of selected settings."""
+        """Return this candidate's row of :func:`table`."""
         mean = f"cv_{metric}"
         result = {
             **dict(zip(KEY, self.key, strict=True)),
@@ -86,33 +88,35 @@ class Candidate:
 
 
 def _sign_of_cost(metric: str) -> int:
-    """Return the factor that turns a metric into a cost, and back."""
+    """Return the factor that turns a metric into a cost: 1 if lower is better, else −1."""
     return 1 if metric in LOSSES else -1
 
 
 def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
-    """Return the candidate of a single setting, which is selected without trainings."""
+    """Return the candidate of a method's only setting, which is selected without trainings."""
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
 
 def rank_settings(
     parts: Iterable[pd.DataFrame], n_best: int, metric: str, folds: Sequence[str]
 ) -> list[Candidate]:
-    """Rank the settings of all parts together, with one part in memory at a time.
+    """Return the best settings of each method on each dataset at each ε.
 
-    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then to
-    the smaller values of the other hyperparameters, so that the result does not depend on the order
-    of the rows.
+    Only one part of the runs is in memory at a time.
+
+    A setting with a failed or missing fold is never selected. Of settings with equal scores the
+    smaller model is better, then the one with smaller values of the other hyperparameters: the
+    result does not depend on the order of the rows.
 
     Parameters
     ----------
     parts : iterable of DataFrame
-        One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. Each
-        setting is in one part only.
+        One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. All
+        runs of a setting are in one part.
     n_best : int
         How many settings to keep at each ε.
     metric : str
-        The column that selects.
+        The column by which settings are selected.
     folds : sequence of str
         The required folds of each setting.
 
@@ -137,10 +141,10 @@ def rank_settings(
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
     """Return the table of the selected settings, one row for each dataset, method and ε.
 
-    It has the method's columns, the setting, its mean metric ``cv_<metric>``, the standard
-    deviation over folds (n - 1 in the denominator), and the numbers of settings and of failed
-    settings. If no setting is complete, the setting is None, the status "failed", and the error is
-    the first setting's.
+    The columns are `KEY`, `CARRIED`, the setting, the mean ``cv_<metric>`` and the standard
+    deviation ``cv_std`` (n − 1 in the denominator) of its metric over the folds, the numbers of
+    settings and of failed settings, status and error. If every setting has a failed or missing
+    fold, the setting is None, the status "failed", and the error is the first setting's.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -153,12 +157,12 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
 def choose_finalists(
     candidates: Iterable[Candidate], trainings: pd.DataFrame, metric: str = ACCURACY
 ) -> list[Candidate]:
-    """Choose among the best settings by further trainings of each.
+    """Choose one of the best settings of each candidate by further trainings.
 
-    The maximum over a large grid favours settings with lucky noise in the cross-validation; their
-    metric in further trainings is unbiased. Each fold of a setting appears once per training, and
-    its metric is the mean over these trainings. A candidate has no best setting if every finalist
-    has a failed training.
+    The maximum over a large grid favours settings with lucky noise in the cross-validation; in
+    further trainings their metric is unbiased. `trainings` has a row for each of them: several for
+    each fold of a setting, whose mean is the metric of the fold. A setting with a failed training
+    is not chosen; a candidate has no best setting if all of its settings have one.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
@@ -187,7 +191,7 @@ def choose_finalists(
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
-    """Return the order of settings among ties: small models first, numbers by value."""
+    """Return a sort key for settings with equal scores: small models first, numbers by value."""
     values = json.loads(setting)
     names = [name for name in SIZES if name in values]
     names += sorted(name for name in values if name not in SIZES)
@@ -203,7 +207,7 @@ def _make_key(value: Any) -> tuple[int, float, str]:
 def _rank_part(
     cv: pd.DataFrame, n_best: int, metric: str, folds: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the candidate of a part at each ε."""
+    """Yield the candidates of one part of the runs, for each dataset, method and ε."""
     runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values is fast enough: a part has few runs of many settings and ε.
@@ -231,7 +235,7 @@ def _rank_part(
 
 
 def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
-    """Return the rank of a complete setting, from its metric on each fold."""
+    """Return the rank of a setting from its metric on each fold."""
     mean = round(math.fsum(values) / len(values), TIE_DIGITS)
     return _sign_of_cost(metric) * mean, tie_key(setting), tuple(values)
 
@@ -239,7 +243,10 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric of each fold in order, or the error of the first failed fold."""
+    """Return the metric of each of `folds`, and None.
+
+    If a fold is missing or failed, return an empty list and the first such fold's error.
+    """
     values = []
     for fold in folds:
         if fold not in runs:

@@ -12,15 +12,15 @@ from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
 from privcurve.schema import suggestion
 
-# Columns that distinguish the trainings of a point.
+# Columns that distinguish the trainings over which a point of a line averages.
 DRAW = ["repeat", "fold"]
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The columns of x and y, and those whose values distinguish lines and panels.
+    """The columns of runs that a figure shows: x, y, and those that separate lines and panels.
 
-    `y` is a score of a run, or a measure of its learner.
+    `y` is a score of a run, or a measure that its learner adds.
     """
 
     x: str
@@ -30,20 +30,23 @@ class Axes:
 
     @property
     def keys(self) -> list[str]:
-        """All but `y`, each once."""
+        """The columns of panels, lines and x, without duplicates."""
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Return the axes of trainings without x: one point per line and panel."""
+        """Return axes for trainings that have no x, so that each line has one point per panel.
+
+        As x is required, it is replaced by a column that is constant on a line.
+        """
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
 def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return runs with a column for each key of their methods, settings and measures.
+    """Return the runs with a column for each key of their methods, settings and measures.
 
-    If several have the same name, the first of these counts: a column of the runs, a key of
-    `methods` (`entry`, the name in the study, and the varied parameters), a parameter, a measure. A
-    run without a value has null.
+    `methods` gives, by name, a method's `entry` under the study's learners and its varied
+    parameters. If several have the same name, the first of these counts: a column of the runs, a
+    key of `methods`, a parameter of the setting, a measure. Runs without the key have null.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -66,11 +69,12 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
 def trainings(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one row per fresh training, with varied keys as columns; failed ones have y = NaN.
+    """Return one row per fresh training, with the columns of `axes`; failed ones have y = NaN.
 
-    Only rows with the values of `at` are kept; None selects rows without a value. Raises ValueError
-    if there are no runs, a column is unknown (naming the nearest), nothing is left, `y` is not a
-    number, or a point has two trainings of one repeat, so that another key varies too.
+    Only trainings with the values of `at` are kept; None selects trainings without a value. Raises
+    ValueError if there are no runs, a column is unknown (naming the nearest), no training is left,
+    `y` is not a number, or if a point has two trainings of one repeat: then a column varies that is
+    neither on an axis nor fixed by `at`.
     """
     if runs.empty:
         raise ValueError("at least one training must have a result; all have failed")
@@ -101,11 +105,11 @@ def trainings(
 def levels(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners without x, with one level per line, and their axes.
+    """Return the trainings of learners without x, whose means are horizontal lines, and their axes.
 
-    If a learner lacks a key of `at` (a parameter or a finite ε), its rows are kept. Keys without
-    influence on these learners are dropped from the axes: the majority class is the same for any
-    share of trained records.
+    `at` does not exclude learners that lack its key (a parameter, or a finite ε). A column whose
+    values make no difference to these learners is dropped from the axes: the majority class, for
+    example, is the same for any share of the training records.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -147,17 +151,20 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
-    # None selects rows without a value.
+    # `is_one_of` does not match NaN, which also means no value.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
 
 def is_one_of(value: Any, wanted: Any) -> bool:
-    """Return whether a value is the wanted one, or in a list of wanted ones."""
+    """Return whether a value equals `wanted` or an element of it, if it is a list.
+
+    Numbers are compared by twelve digits.
+    """
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     if not isinstance(value, (int, float)):
         return value in listed
-    # A file may have changed the last bit of a number.
+    # Writing and reading a file may have changed the last bit of a number.
     numbers = [number for number in listed if isinstance(number, (int, float))]
     return any(value == number or is_near(value, number) for number in numbers)
 
@@ -169,11 +176,11 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # Scores and times differ too, but 'at' can't fix them.
+    # The message names only columns that 'at' can fix: scores and times differ, too.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    # As texts, so that a parameter of only one setting counts as different.
+    # Compared as texts, so that a value differs from a missing one.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or [
         "method"

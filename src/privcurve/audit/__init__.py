@@ -1,4 +1,5 @@
-"""Empirical lower bounds on ε, which attacks find, compared with the ε that a learner claims.
+"""Tests of privacy claims: the contract that learners must keep, and attacks on fitted models.
 
-An audit can refute a claim, never prove one.
+Attacks find lower bounds on ε, which the audit compares with the claimed ε. An audit can refute a
+claim, never prove one.
 """

@@ -29,7 +29,7 @@ NOT_SEEN = (
     "follows from a key."
 )
 
-# A check, and the setting that it checks.
+# A function that checks a case, and the case.
 Job = tuple[Callable[[Case], Verdict], Case]
 
 # Marks before and after the table in docs/research/audit.md.
@@ -119,7 +119,7 @@ def _check_releases(names: Sequence[str]) -> int:
 
 
 def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
-    # Worker processes have not imported the file of a user's own learner.
+    # A user's own learner is checked in this process: workers have not imported its file.
     alone = processes < 2 or len(jobs) < 2 or {case.learner for _, case in jobs} & set(own.names())
     if alone:
         yield from (_report(_do(job), tell) for job in jobs)
@@ -136,7 +136,10 @@ def _do(job: Job) -> Verdict:
 
 
 def _check_candidate(case: Case) -> Verdict:
-    """Check private selection over a learner; the learner has checks of its own."""
+    """Check private selection with one learner as its candidate.
+
+    Distant tables of the case's own sizes suffice, as the learner itself has all other checks.
+    """
     return check_distant(case, sizes=())
 
 
@@ -154,9 +157,10 @@ def _report(verdict: Verdict, tell: bool) -> Verdict:
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """Return a Markdown table of the largest change of the exact values of each learner's calls.
+    """Return a Markdown table that compares announced and observed sensitivities.
 
-    A row shows the setting of the learner that uses the largest part of the announced sensitivity.
+    The observed sensitivity is the largest change of the exact values between neighbours. A row is
+    a call of a learner, in the setting where observed/announced is largest.
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:

@@ -1,8 +1,7 @@
-"""Sampled batches in the contract: a batch serves its own call, and nothing else follows from it.
+"""Contract check of sampled batches: only its own call may depend on which records are in a batch.
 
-A fit is repeated with the same answers, and one batch drawn again. Then the exact values of that
-call may differ, and nothing else: no other call, and no part of the model, follows from which
-records are in a batch.
+The check repeats a fit with the same answers, but draws the batch of one call again. Then only the
+exact values of this call may differ: no other call, and no part of the model.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 from privcurve.audit.replay_fits import CHARGE, POST_PROCESSING, BreachError, Replay
 
-# A batch is drawn again on one pair of tables of so many.
+# The check runs on every fourth pair of tables, as it takes another fit.
 EVERY = 4
 
 
@@ -23,12 +22,12 @@ def try_other_batch(
     refit: Callable[[Replay], Any],
     differences: Callable[[Any], Sequence[str]],
 ) -> None:
-    """Train again with another batch of one call, if a fit has batches.
+    """Train again with another batch of one call, if the fit has batches.
 
     Parameters
     ----------
     turn : int
-        The number of the pair of tables; it says which call has another batch, if one has.
+        The number of the pair of tables. It decides whether the check runs, and on which call.
     seed : sequence of int
         The seed of the first fit.
     first : Replay
@@ -36,12 +35,12 @@ def try_other_batch(
     refit : callable
         Trains on the same table by a curator.
     differences : callable
-        Returns the names of what differs between the first model and another.
+        Returns the names of the attributes that differ between the first model and another.
 
     Raises
     ------
     BreachError
-        If another call, or the model, follows from the batch.
+        If another call, or the model, depends on the batch.
     """
     names = [entry.what for entry in first.ledger if entry.sampled < 1]
     if not names or turn % EVERY:

@@ -18,8 +18,9 @@ from privcurve.coding import Floats
 def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
     """Return the smallest ε for which two known distributions are (ε, δ)-close.
 
-    The worst events consist of the outcomes with the largest ratios p/q, so the function tries
-    these sets, in both orders. With δ = 0 the result is the largest log-ratio of an outcome.
+    `p` and `q` have the probability of each outcome. The worst events consist of the outcomes with
+    the largest ratios p/q, so the function tries these sets, in both orders. With δ = 0 the result
+    is the largest log-ratio of an outcome.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
@@ -34,7 +35,7 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
         return math.log(ratio.max())
     order = np.argsort(-ratio, kind="stable")
     above = np.cumsum(p[order]) - delta
-    # If an event has probability δ, the difference is rounding alone.
+    # Leave out events of probability δ: their difference is nothing but rounding.
     some = above > 1e-12 * delta
     with np.errstate(divide="ignore"):
         return float(np.log(above[some] / np.cumsum(q[order])[some]).max(initial=-np.inf))
@@ -53,7 +54,7 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
 
 def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floats]:
-    """Return lower and upper bounds on probabilities, each wrong with probability `error`.
+    """Return lower and upper bounds on probabilities, each wrong with probability at most `error`.
 
     `hits` are the numbers of hits in `n` trials.
     """
@@ -68,7 +69,10 @@ def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floa
 def epsilon_from_counts(
     hits_p: ArrayLike, hits_q: ArrayLike, n: int, delta: float, error: float
 ) -> Floats:
-    """Return lower bounds on ε, ln((p − δ)/q), from a lower bound on p and an upper one on q."""
+    """Return lower bounds on ε: ln((p − δ)/q), with a lower bound for p and an upper one for q.
+
+    Each is wrong with probability at most `error`; `n` is the number of trials on each side.
+    """
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)
     above = np.asarray(lower) - delta

@@ -1,6 +1,6 @@
 """Auditing by label canaries (Steinke, Nasr and Jagielski 2023, "one training run").
 
-One table has many canaries, each with a coin: the canary's label, or, for add-remove neighbours,
+One table has many canaries. A coin decides the label of each canary or, for add-remove neighbours,
 its presence. The attack guesses the coins from the fitted model. If a fit is (ε, δ)-private, a
 guess is right at most as often as randomised response with ε. So one fit gives many trials.
 """
@@ -33,28 +33,30 @@ MOST_EPSILON = 50.0
 
 
 class Guesses(NamedTuple):
-    """Guesses of the coins of canaries."""
+    """The numbers of coins of canaries, of guesses, and of right guesses."""
 
     n_coins: int
     n_guessed: int
     n_right: int
 
     def p_value(self, epsilon: float, delta: float) -> float:
-        """Return the largest probability of so many right guesses over all (ε, δ)-private fits.
+        """Return the largest probability of `n_right` or more right guesses under (ε, δ).
 
-        Steinke, Nasr and Jagielski 2023, Theorem 5.2. Several fits count as one fit of a table with
-        all their coins, as their tables share no record.
+        Source: Steinke, Nasr and Jagielski 2023, Theorem 5.2. Several fits count as one fit of a
+        table with all their coins, as their tables share no record.
         """
         right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
         p = float(law.sf(right - 1))
         if delta > 0 and right:
-            # δ can make 1, 2, … guesses right: for each number, the probability of so many fewer.
+            # δ may turn up to i wrong guesses into right ones, with a probability of at most
+            # 2 · n_coins · δ/i. `fewer[i - 1]` is the probability that this helps: that without it
+            # there are right − i, …, right − 1 right guesses.
             fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
             p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
         return min(p, 1.0)
 
     def refuted_epsilon(self, delta: float, error: float) -> float:
-        """Return the largest ε that the guesses refute, with this probability of error."""
+        """Return the largest ε that the guesses refute, wrongly with probability ≤ `error`."""
 
         def excess(epsilon: float) -> float:
             return self.p_value(epsilon, delta) - error
@@ -105,7 +107,7 @@ def _with_coins(full: Records, coins: Bools, neighbours: str) -> Records:
 
 
 def _guess(scores: Floats, coins: Bools) -> Iterable[int]:
-    """Return the numbers of coins, of guesses and of right guesses."""
+    """Guess the coins with the most extreme scores; return the fields of `Guesses`."""
     margins = scores - np.median(scores)
     chosen = np.argsort(-np.abs(margins), kind="stable")[: int(GUESSED * len(coins))]
     chosen = chosen[margins[chosen] != 0]

@@ -33,7 +33,7 @@ CANARIES = "canaries"
 # Methods whose bounds hold with a certain confidence.
 RANDOM = (SAMPLED, CANARIES)
 
-# Keys of a setting that are public facts, not hyperparameters.
+# Keys of `Claim.setting` that are public facts, not hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
 ORDERED = "ordered"
 N_CLASSES = "n_classes"
@@ -50,7 +50,7 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 class Claim:
     """One claim, the pairs of tables that test it, and the method.
 
-    Exactly one of `distribution`, `loss`, `sample` and `guess` is given; it decides the method.
+    Exactly one of `distribution`, `loss`, `sample` and `guess` is given, and decides the method.
     """
 
     learner: str
@@ -64,17 +64,17 @@ class Claim:
     setting: Mapping[str, Any] = field(default_factory=dict)
     # `distribution(estimator, records)`: the probability of each transcript.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)`: the log ratio of the densities of some output.
+    # `loss(estimator, pair)`: the privacy loss of an output that the two sides can give.
     loss: LearnerLoss | None = None
-    # `sample(estimator, pair, records, n, rng)`: the outputs of n trainings.
+    # `sample(estimator, pair, records, n, rng)`: the outputs of n trainings on one side.
     sample: LearnerSampler | None = None
     # `guess(estimator, pair, n, rng)`: guesses of canaries' coins after n trainings.
     guess: LearnerGuesser | None = None
-    n_trainings: int = 0  # on each side of each pair; for canaries, in total
+    n_trainings: int = 0  # on each table of each pair; for canaries, in total
     n_pairs: int = 1  # number of pairs of a sampled claim
     neighbours: str = REPLACE_ONE  # the relation of all pairs
-    # The relation of the learner's own statement; by default the same. If they differ, the audit
-    # goes beyond the statement, and a violation refutes nothing.
+    # The relation in the learner's own statement; by default `neighbours`. If the two differ, the
+    # audit tries more than the learner claims, and a violation refutes nothing.
     stated: str = ""
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Claim:
 
     @property
     def name(self) -> str:
-        """A text that identifies this claim, and that its random stream depends on."""
+        """A text that identifies this claim, and determines its random stream."""
         how = self.distribution or self.loss or self.sample or self.guess
         parts = [
             self.learner,
@@ -145,6 +145,6 @@ def _name(function: Any) -> str:
 
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
-    """Return the random stream of the claim `name` in a run with this base seed."""
+    """Return the random stream of the claim with the name `name`, in a run with a base seed."""
     digest = hashlib.sha256(json.dumps([name, seeds.public_name(seed)]).encode()).hexdigest()
     return seeds.generator(seed, digest)

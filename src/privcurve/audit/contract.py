@@ -3,17 +3,18 @@
 1. *Control*: equal answers give equal calls, for a table and its neighbour.
 2. *Post-processing*: equal answers give equal fitted models, bit for bit.
 3. *Sensitivity*: the exact values of a call differ by at most the sensitivity in its ledger entry,
-   and by at least half of it on some pair: so the bound is not idle, and the tables show it.
+   and by at least half of it on some pair: otherwise the tables test too little, or the bound is
+   idle (needlessly large).
 4. *Noise*: in real fits, answer − exact value has the announced distribution, and the fit uses no
    noise twice.
 5. *Charge*: the fit makes the announced calls, and they add up to at most the stated ε.
 
 If the conditions hold for all tables, they prove ε with the theorem of the accountant, except for
 floating-point noise of choices, labels and objectives (docs/proofs.md, 'Floating point'), and for
-running time. The contract tests them on some tables.
+running time. The contract tests them on some tables. A *side* is one table of a pair.
 
-If ε is for persons (`Case.at_most`), tables have a few persons with several records each.
-Neighbours then differ in all records of one person, before the records to keep are drawn.
+If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
+neighbours differ in all records of one person; only then `at_most` records per person are drawn.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# Relative rounding error: a sum may exceed its bound by so much.
+# Tolerance for rounding, relative and absolute: a change may exceed its bound by this.
 TOLERANCE = 1e-6
 
 # Number of bins of each column. In cases with public columns, the first column and the label are
@@ -72,17 +73,17 @@ Record = tuple[int, ...]
 # Largest number of persons in a table.
 PERSONS = 3
 
-# For checks at real size: bins of the columns (every other column is ordered), and numbers of
-# records at two values of ε, whose noise is larger, or smaller, than the exact counts.
+# For checks at real size: bins of the columns (every other column is ordered), and the number of
+# records by ε. At the first ε the noise is larger than the exact counts, at the second smaller.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
-# Two models are compared on at most so many rows of the domain.
+# The scores of two models are compared on at most this many rows of the domain.
 MOST_ROWS = 2_000
 
 # Number of pairs of each size, for a case with a parameter at an end of its range.
 FEW = 3
 
-# Largest number of tables for real fits; at least one of them must be trainable.
+# Real fits try up to this number of tables, until the learner can train on one.
 MOST_TABLES = 5
 
 
@@ -94,15 +95,15 @@ class Case:
     parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all that differ from defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
-    # Calls (names without numbers) whose bound may exceed twice the changes seen, with the reason.
+    # By call (its name without numbers): why its bound may exceed twice the observed changes.
     idle: Mapping[str, str] = field(default_factory=dict)
-    # Numbers of records; the contract tries more pairs of 1 or 2 records than of more.
+    # Numbers of records of tables; the check tries more pairs with 1 or 2 records than with more.
     sizes: Sequence[int] = (1, 2, 3, 12)
     bins: Sequence[int] = BINS  # of the columns of the tables
     # Number of records kept of each person, if ε and δ are for persons.
     at_most: int | None = None
-    # Whether a parameter is at an end of its range. Such a case has few pairs, which need not show
-    # a change of half of the bound.
+    # Whether a parameter is at an end of its range. Such a case has few pairs, and they need not
+    # have changes of half of the bound.
     at_end: bool = False
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
@@ -138,7 +139,7 @@ class Case:
 
     @property
     def by_row(self) -> bool:
-        """Whether each record needs its own row, as the learner answers for each row."""
+        """Whether each record needs its own row, as the learner releases an answer per row."""
         return bool(getattr(registry.estimator_class(self.learner), "scores_cost_answers", False))
 
     def table(self, rows: Sequence[Record], together: bool = False) -> Records:
@@ -167,11 +168,11 @@ class Verdict:
 
     case: Case
     breach: BreachError | None = None  # the first broken condition
-    # By call (name without numbers): the largest change divided by its bound, and the entry.
+    # By call (its name without numbers): the largest change divided by its bound, and the entry.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0  # number of pairs that could be trained
     refusal: str = ""  # why the learner refused both sides of the other pairs
-    unseen: str = ""  # a part of the fits that the script could not answer
+    unseen: str = ""  # a part of the fits whose answers the replay could not prescribe, or empty
     derived: bool = True  # whether each statement has the status `derived`
 
 
@@ -196,10 +197,11 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         tables = ()
         if not verdict.n_pairs:
             raise BreachError(CHARGE, f"no neighbours could be trained: {verdict.refusal}")
-        # A call that the script can't answer is untested, which must not pass as an idle bound.
+        # Where the replay cannot prescribe answers (noise drawn in a compiled loop), sensitivities
+        # are untested. Report this first: below, it would look like an idle bound.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # For persons, a change covers several records, and its bound is a multiple.
+        # For persons the bound covers several records: neighbours with fewer show less of it.
         compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
         for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
@@ -268,23 +270,23 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
 def compare_sides(
     case: Case, tables: Sequence[Records], seed: Sequence[int], fit: Fit | None = None
 ) -> tuple[Replay, Replay, CodedClassifier] | str:
-    """Train both sides with the same answers and compare them: conditions 1 and 2.
+    """Train on both sides with the same answers, and compare the two fits (conditions 1 and 2).
 
-    `fit` trains one side; the default is :func:`train`.
+    `fit` trains on one side; the default is :func:`train`.
 
     Returns
     -------
     tuple or str
-        The replay of each side, and a fitted model; or the reason why the learner refuses both.
+        The replays of both fits, and the first model; or why the learner refuses both tables.
 
     Raises
     ------
     BreachError
-        If anything except exact values differs.
+        If anything except exact values differs between the two fits.
     """
     first, fit = Replay(seed), fit or train
     one = _try_training(case, tables[0], first, fit)
-    # Without a first replay the second one has no leader; the learner must refuse it, too.
+    # If the first fit ended with an error there is nothing to repeat: the second must end, too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
     other = _try_training(case, tables[1], second, fit)
     if isinstance(one, Exception) or isinstance(other, Exception):
@@ -310,7 +312,7 @@ def compare_sides(
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        # The difference may be due to choices that the script did not answer.
+        # The reason may be choices whose answers the replay could not prescribe.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     if moved:
@@ -344,9 +346,9 @@ def _describe(error: Exception) -> str:
 
 
 def _refusal(*sides: CodedClassifier | Exception) -> str:
-    """Return why the learner refused both sides.
+    """Return the message with which the learner refused both sides.
 
-    Raises BreachError unless both sides end with the same ValueError.
+    Raises BreachError unless both fits end with the same ValueError.
     """
     errors = [side for side in sides if isinstance(side, Exception)]
     endings = list(dict.fromkeys(map(_describe, errors)))
@@ -360,7 +362,7 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
 
 
 def _check_stated(case: Case, model: Any) -> None:
-    """Check that a statement promises at least the requested privacy."""
+    """Check that the model's statement promises at least the requested privacy."""
     stated = model._fitted_statement.of_persons(case.at_most)
     epsilon, delta = case.budget
     if stated.epsilon > epsilon * (1 + ROUNDING) or stated.delta > delta * (1 + ROUNDING):
@@ -382,7 +384,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # Each of several equal calls is charged, in each run of a private selection.
+        # Equal calls are charged once each, and again in each run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group
@@ -415,7 +417,7 @@ def _changes_of(
     """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # One party has the changed record, so the losses of all other parties are 0.
+    # Changes of all parties go together: only one party has the changed record.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
@@ -427,9 +429,9 @@ def _changes_of(
 
 
 def announced_loss(entry: LedgerEntry) -> float:
-    """Return the loss that an entry pays for, in units of noise: Δ / scale, or a range."""
+    """Return the change that an entry pays for, in units of noise: Δ/scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
-        # The remaining ε of an objective pays for the Jacobian.
+        # The rest of an objective's ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     # A call with this bounded range costs at most ρ = range²/8.
     of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
@@ -444,11 +446,11 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
 
 
 def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
-    """Train a learner by `fit`, as a user does, with this curator in place of its own."""
+    """Train a learner by `fit`, as a user does, but with `curator` in place of its own curator."""
     learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
 
     def scripted(stream: np.random.Generator) -> Curator:
-        # The stream depends on the number of records, so it differs if that number is private.
+        # The stream depends on the number of records; if this is private, streams may differ.
         if case.neighbours != ADD_REMOVE:
             curator.stream = repr(stream.bit_generator.state)
         return curator
@@ -468,12 +470,12 @@ def released(model: CodedClassifier) -> dict[str, Any]:
 
 
 def _is_held(model: CodedClassifier) -> bool:
-    """Return whether a part of the model stays with the data owner (for some learners by name)."""
+    """Return whether a part of the model stays with the data owner; the learner's entry says so."""
     return registry.entry(model._learner).stays_open
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
-    """Return the names of attributes and scores that differ by any bit between two models."""
+    """Return the names of attributes (and scores) that differ in any bit between two models."""
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
@@ -500,7 +502,7 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
     """Yield random pairs of neighbouring tables, most of them with one or two records.
 
-    In every other pair of larger tables, consecutive equal records form one row.
+    In every other pair of more than two records, consecutive equal records form one row.
     """
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
@@ -523,7 +525,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
 def _random_pair(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    # Use few distinct records: sums over equal records change most.
+    # Use at most four distinct records: sums over equal records change most.
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
@@ -534,7 +536,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return the kept records of two tables that differ in all records of one person."""
+    """Return two tables that differ in all records of a person, with `case.group` per person."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]
@@ -552,7 +554,10 @@ def _random_persons(
 
 
 def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
-    """Return the replacement of `old`: no record, or `new` with the public columns of `old`."""
+    """Return what replaces the record `old`, under the relation of the case.
+
+    That is no record (add-remove), or `new`, if need be with the public values of `old`.
+    """
     if case.neighbours == ADD_REMOVE:
         return ()
     return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)

@@ -99,7 +99,7 @@ CASES: tuple[Case, ...] = (
 )
 
 # The kinds of answers that each learner releases. A test compares this table with the fits of all
-# cases, and attacks each learner that releases numbers or points.
+# cases; another test attacks the floating-point noise of each learner that releases numbers.
 RELEASES: Mapping[str, frozenset[str]] = {
     "noisy_majority": frozenset({NUMBERS}),
     "noisy_bayes": frozenset({NUMBERS, CHOICES}),
@@ -143,16 +143,19 @@ def candidates() -> Iterator[Case]:
             yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
-# NEAR: distance to an end of a range that excludes its end. LARGE, MOST: values in place of an
-# infinite end.
+# NEAR: distance to an end that is not in the range. LARGE, MOST: the largest number, and the
+# largest integer, to try where a range is larger or infinite.
 NEAR, LARGE, MOST = 1e-3, 1e3, 30
 
-# Values of ε far from 1: at ε = 1 a learner that uses ε² or √ε in place of ε would pass.
+# Values of ε far from 1, as a learner that uses ε² or √ε in place of ε would pass at ε = 1.
 EPSILONS = (0.05, 30.0)
 
 
 def ends_of(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the two ends of the range of a number, or all words of a choice."""
+    """Return the two ends of the range of a number, or all words of a choice.
+
+    If the parameter's entry lists values to try, these are returned.
+    """
     if parameter.tried is not None:
         return parameter.tried
     if parameter.kind is str:
@@ -169,8 +172,8 @@ def ends_of(parameter: Parameter) -> tuple[Any, ...]:
 def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield cases of one learner with ε and each numeric parameter at both ends of its range.
 
-    Also yields a case for each word of a choice that no case has. Each parameter changes in the
-    first case that gives it, or else in the first case that allows it.
+    Also yields a case for each word of a choice that no case has. A parameter is changed in the
+    first case that sets it, or else in the first case that allows it.
     """
     learner = cases[0].learner
     parameters = registry.entry(learner).parameters
@@ -207,10 +210,11 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
 def cases_of(learner: str) -> Iterable[Case]:
     """Return the cases of a learner.
 
-    For a user's own learner the cases are its defaults with each calibration, δ and relation that
-    it offers, and each number at both ends of its range, and each choice. Its file
-    ``learners/<name>.py`` may define ``contract()``, which returns a list. Each setting in the list
-    is expanded like the defaults; each case is used unchanged. Raises ValueError for other items.
+    For a user's own learner, the cases are its defaults with each calibration, kind of δ and
+    relation that it offers, then with each number at both ends of its range, and with each choice.
+    Its file ``learners/<name>.py`` may define ``contract()``, which returns a list. A setting in
+    the list takes the place of the defaults; a `Case` is used unchanged. Raises ValueError for
+    other items.
     """
     if shipped := [case for case in CASES if case.learner == learner]:
         return [*shipped, *at_ends(shipped)]
@@ -231,7 +235,7 @@ def cases_of(learner: str) -> Iterable[Case]:
 
 
 def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
-    """Return cases of a setting, one for each calibration, δ and relation of a learner."""
+    """Return a case of a setting for each calibration, kind of δ and relation of a learner."""
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
         Case(entry.name, {"delta": delta, **words, **setting}, k, relation)

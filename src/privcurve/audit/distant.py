@@ -1,9 +1,10 @@
 """Control and post-processing on distant tables, which share only their public facts.
 
-A function of the answers is the same for any two tables. So distant tables can show a leak that
-neighbours hide: the number of distinct bins, or the type of a result, rarely changes with one
-record. The checks train learners by `fit(X, y)`, which covers more code than a study runs. Learners
-for partitioned records also train on partitions, on distant and on neighbouring tables.
+With equal answers, calls and model must be equal for any two tables, not for neighbours alone. So
+distant tables can show a leak that neighbours hide: the number of distinct bins, or the type of a
+result, rarely changes with one record. The checks train learners by `fit(X, y)`, which runs more
+code than a study does. Learners that accept partitioned records also train on partitions, of
+distant and of neighbouring tables.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ SIZES = (2, 12, 60, 300)
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
     """Check conditions 1 and 2 on distant tables; stop at the first pair that breaks one.
 
-    `sizes` are numbers of records in addition to the sizes of the case. A case with a parameter at
-    an end of its range ignores them.
+    `sizes` are numbers of records to try, in addition to `case.sizes`; they are not tried if a
+    parameter of the case is at an end of its range.
     """
     verdict = Verdict(case)
     sizes = () if case.at_end else sizes
@@ -69,10 +70,11 @@ def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Ve
 def distant_tables(
     case: Case, n: int, rng: np.random.Generator
 ) -> Iterator[tuple[Records, Records]]:
-    """Yield pairs of a table of equal records and a mixed one, with one class and with all.
+    """Yield three pairs of tables with `n` records each.
 
-    In every other pair, equal records form one row. If the number of records is private, the other
-    table has half as many records, or none.
+    They are: equal records of one class, in one row if possible, and random records; equal records
+    of another class, and random records of one class; two random tables. Under private-columns,
+    public values are equal. Under add-remove, the second table has half as many records, or none.
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)
@@ -95,13 +97,13 @@ def _mixed(case: Case, n: int, rng: np.random.Generator) -> list[Record]:
 
 # Partitioned records -----------------------------------------------------------------------------
 
-# Numbers of records in a table, of parts, and of neighbours.
+# Number of records of a table, of its parts, and of pairs of neighbours to try.
 N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
 
 
 @dataclass(frozen=True)
 class _InMemory:
-    """Records in memory in place of a part on disk."""
+    """Records in memory that replace a part on disk."""
 
     held: Records
     path: str = "a part"

@@ -14,8 +14,8 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Kinds of released answers, which differ in their floating-point arithmetic (docs/proofs.md,
-# 'Floating point', F1 and F2).
+# Kinds of released answers. Floating-point arithmetic affects each in another way: docs/proofs.md,
+# 'Floating point', F1 and F2.
 NUMBERS = "numbers on a grid"
 WHOLE = "whole numbers"
 CHOICES = "choices and labels"
@@ -33,8 +33,9 @@ def fits(
 ) -> Iterator[Any]:
     """Train `n` times with one stream; yield the same models as `fit_records`, bit for bit.
 
-    Records are not sealed. Parameters and records are checked once, not `n` times, as these checks
-    take most of the time of a fit on tiny data. The learner's own code draws and uses the noise.
+    This is faster than `fit_records`: records are not sealed, and parameters and records are
+    checked once, not `n` times, as these checks take most of the time on tiny data. The learner's
+    own code draws and uses the noise.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes)
@@ -47,7 +48,7 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return a copy of a learner in its state before training begins in `fit_records`."""
+    """Return a copy of a learner, prepared as by `fit_records` right before training."""
 
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""

@@ -17,23 +17,23 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Records
 from privcurve.privacy.selection import Runs
 
-# Number of records, and scores so large that noise does not change their order.
+# Number of records, and three prescribed scores, in place of real scores with noise.
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
-# Position of the last setting.
+# Index of the last setting of the candidates.
 LAST = -1
 
 
 class _Given(Replay):
-    """A replay with given runs; a run is the position of its setting, and its score."""
+    """A replay with given runs: for each run, the index of its setting, and its score."""
 
     def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
         super().__init__([seed])
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        # Script the scores only here: a fit without runs has no event for them.
+        # Prescribe the scores only here: a fit without runs has other events at these places.
         self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 
@@ -80,7 +80,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
 def _fit(
     case: Case, side: Records, seed: int, runs: Sequence[tuple[int, int]]
 ) -> tuple[Replay, dict[str, Any]]:
-    """Return the replay of a fit with given runs, and its released attributes and progress."""
+    """Train with given runs; return the replay, and all that is released (with its progress)."""
     curator = _Given(seed, runs)
     model = train(case, side, curator)
     return curator, {**released(model), "reports of progress": curator.progress}

@@ -1,9 +1,9 @@
 """Attack releases of a table: guess one record's secret from thousands of fits.
 
-As the guarantee assumes, the attacker knows everything except the secret of one record, the canary:
+As the guarantee assumes, the attacker knows everything except one secret of one record, the canary:
 its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table with
 the canary; one half of the fits has one value of the secret, the other half the other value. The
-result depends on the exact records and is for their owner only. The result on a made-up table of
+result depends on the exact records, so it is for their owner only; the result on a made-up table of
 the same schema and size is public.
 """
 
@@ -28,9 +28,9 @@ from privcurve.releases.request import ESTIMATE, MADE_UP, Request, check_parts, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Number of fits for each secret of each canary, to choose a canary and a threshold.
+# Number of fits for each value of the secret of each canary, to choose a canary and a threshold.
 TRIED = 200
-# Number of fits for each secret of the chosen canary, to measure the attack.
+# Number of fits for each value of the secret of the chosen canary, to measure the attack.
 FITS = 1_000
 # Smallest useful number of fits.
 LEAST = 50
@@ -42,8 +42,9 @@ AT_ONCE = 25
 class Attack:
     """The result of an attack.
 
-    `negative` and `positive` are the statistics of the fits with the first and with the second
-    secret. The attack guesses the second secret if the statistic is at least `threshold`.
+    `negative` and `positive` are the statistics (`_statistics`) of the fits with the first and with
+    the second value of the secret. The attack guesses the second value if the statistic is at least
+    `threshold`.
     """
 
     canary: str
@@ -55,7 +56,7 @@ class Attack:
 
     @property
     def right(self) -> float:
-        """The share of right guesses, for two equally likely secrets."""
+        """The share of right guesses, if both values of the secret are equally likely."""
         right = (self.positive >= self.threshold).mean() + (self.negative < self.threshold).mean()
         return float(right) / 2
 
@@ -72,11 +73,11 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether the share of right guesses significantly exceeds the guarantee's limit."""
+        """Whether the share of right guesses exceeds the limit by five standard errors."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Return the shares of false and of true positives for all thresholds."""
+        """Return the shares of false positives and of true positives, for all thresholds."""
         cuts = np.unique(np.r_[self.negative, self.positive])[::-1]
         false, true = (
             1 - np.searchsorted(np.sort(side), cuts) / len(side)
@@ -112,7 +113,7 @@ def attack(
     data : Dataset or None
         None: a made-up table, computed from public facts.
     n_fits : int
-        Number of fits for each secret of the chosen canary; at least ``LEAST``.
+        Number of fits for each value of the chosen canary's secret; at least ``LEAST``.
     progress : callable, optional
         Called with the finished share of the fits, from 0 to 1.
 
@@ -167,9 +168,9 @@ def attack(
 
 
 def make_table(description: Description, request: Request) -> Records:
-    """Return made-up records that follow from public facts; their labels depend on their bins.
+    """Return random records, drawn from public facts alone; their labels depend on their bins.
 
-    Their number is in the description, or `n_estimate` if the number of records is private.
+    The description has their number; if the number of records is private, it is `n_estimate`.
     """
     domain, n = description.domain, description.n_rows
     if request.relation == words.ADD_REMOVE:
@@ -209,7 +210,11 @@ def _canaries(table: Records) -> dict[str, Codes]:
 
 
 def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator[Records]:
-    """Yield the table for each secret of the canary, which replaces the first records."""
+    """Yield the table for both values of the secret.
+
+    `copies` copies of the canary replace the first records; for add-remove, the first table has
+    none of them.
+    """
     rows = np.tile(codes, (copies, 1))
     rest = table._replace(
         codes=table.codes[copies:], labels=table.labels[copies:], counts=table.counts[copies:]
@@ -230,7 +235,7 @@ def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator
 def _statistics(
     estimator: Any, side: Records, codes: Codes, n: int, rng: np.random.Generator
 ) -> Iterator[float]:
-    """Yield the statistic of each of `n` fits: the score of the canary for its second label."""
+    """Yield the statistic of each of `n` fits: the canary's score for the second label."""
     for model in fits(estimator, side, n, rng):
         score = model.score_codes(codes[None])[0]
         yield float(score if np.ndim(score) == 0 else score[1] - score[0])
@@ -265,12 +270,12 @@ def draw(result: Attack) -> Figure:
 
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
-    """Return the largest share of true positives that (ε, δ) allows for shares of false ones."""
+    """Return the largest share of true positives under (ε, δ), by share of false positives."""
     odds = math.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 
 
 def with_unit(request: Request, description: Description) -> Request:
-    """Return the request with the unit and the public columns of a description."""
+    """Return the request, with the unit of privacy and the public columns of a description."""
     public = description.domain.public_names
     return replace(request, unit=description.unit, public=public)

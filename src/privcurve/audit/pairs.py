@@ -17,12 +17,12 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbours, which differ in one record."""
+    """Two neighbouring tables (*sides*), which differ in one record."""
 
     dataset: str  # `tiny`, or the name of the dataset that contains the canary
     name: str  # describes the pair
-    # The first row is the record that differs, with a count of 1. An added record is in the
-    # first row of the larger side.
+    # The first row of each side is the differing record, with a count of 1. For `add-remove`, only
+    # the larger side has such a row.
     left: Records
     right: Records
     # `replace-one`; `add-remove`: one side has one more record; or `private-columns`: the record
@@ -33,14 +33,14 @@ class Pair:
 
     @property
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The bins of the differing record on each side, (2, n_columns); one row if added."""
+        """The bins of the differing record on each side, (2, n_columns); one row for add-remove."""
         if self.neighbours == ADD_REMOVE:
             return self.larger.codes[:1]
         return np.stack([self.left.codes[0], self.right.codes[0]])
 
     @property
     def labels(self) -> Floats:
-        """Signs for the canaries' scores, such that the left side tends to have the larger sum."""
+        """A sign for each row of `canaries`: Σ sign · score tends to be larger on the left side."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -102,7 +102,7 @@ def records(
     n_bins: Sequence[int] | NDArray[Any],
     counts: Sequence[int] | NDArray[Any] | None = None,
 ) -> Records:
-    """Return records from lists or arrays; each row is one record, or as many as its count."""
+    """Return records from lists or arrays; a row counts as one record if `counts` is not given."""
     bins = np.asarray(n_bins, dtype=np.int64)
     table: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
         codes, dtype=np.uint8 if bins.max() <= 256 else np.uint16
@@ -149,8 +149,8 @@ def replace_record(
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     """Yield every pair of neighbours of n records over a small domain.
 
-    A record is any combination of bins and label. Records have no order, and each unordered pair
-    occurs once.
+    A record is any combination of bins and label. Tables that differ in the order of records are
+    the same, and each pair occurs once, in one of its two orders.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
     rows: list[Row] = [(cell[:-1], cell[-1]) for cell in cells]
@@ -163,17 +163,18 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
 def flipped_constant(n: int) -> Pair:
     """Return n equal records with the label +1, and the same records with one label flipped.
 
-    The worst pair of one private 1-rule (docs/proofs.md, 'LazyBB: 1-rules'): every literal has an
-    error of 0 or 1 on the left, and 1/n or 1 − 1/n on the right.
+    This is the worst pair for one private 1-rule (docs/proofs.md, 'LazyBB: 1-rules'): each literal
+    has an error of 0 or 1 on the left, and of 1/n or 1 − 1/n on the right.
     """
     return _flip("tiny", f"{n} equal records, one label flipped", n - 1, 0)
 
 
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
-    """Return n equal records, about half of them positive, with one label flipped.
+    """Return n equal records, about half of them positive, and the same with one label flipped.
 
-    The private choice between the two labels is uncertain for any n, so a few trainings show the
-    effect of one record.
+    `surplus` is about the number of positive labels minus the number of negative labels. The
+    private choice between the two labels is uncertain for any n, so a few trainings show the effect
+    of one record.
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"
@@ -188,7 +189,7 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 
 
 def cross_columns() -> Pair:
-    """Return two records in two columns of two bins; the replaced record has its columns swapped.
+    """Return two records in two columns of two bins; one record's columns swap their values.
 
     The positive record is in bin 0 of both columns. The negative record, which is replaced, is in
     bin 0 of the first column on the left side, and of the second column on the right side. So the
@@ -210,7 +211,7 @@ def lone_record(n_codes: int = 2) -> Pair:
 
 
 def add_record(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
-    """Return a pair whose right side has one additional record."""
+    """Return a pair: `side`, and the same table with one more record."""
     codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
     labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)
     return Pair("tiny", name, side, Records(codes, labels, counts, side.n_bins), ADD_REMOVE)

@@ -1,10 +1,10 @@
 """The contract of a release: released files depend only on the answers of curators.
 
-The check releases two distant tables with equal answers. Then these outputs must have equal bytes:
-the model's file, its card (except for the date), the outputs of ``explain`` and ``export``, and the
-result of ``privcurve evaluate --epsilon``. Also, each curator must have its own random stream, the
-budget ledger must charge the costs of all curators, and exact values of neighbours must differ as
-announced.
+The check releases two distant tables (`distant`) with equal answers. Then these outputs must have
+equal bytes: the model's file, its card (except for the date), the outputs of ``explain`` and
+``export``, and the result of ``privcurve evaluate --epsilon``. Also, each curator must have its own
+random stream, the budget ledger must charge the costs of all curators, and exact values of
+neighbours must differ by no more than announced.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-# Large enough that the noise leaves significant measures on the hold-out.
+# Numbers of records, ε and hold-out share: large enough that measures exceed their noise.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
-# The query of `evaluate --epsilon`.
+# Name of the ledger entry of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")
@@ -72,10 +72,10 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-# Number of lines of each person in the table, and number of lines kept.
+# Number of lines of each person in the table, and the most records of a person in a training.
 LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
-# Variants of the description, each tried with one learner.
+# Variants of the description: all are tried with `OF_ALL_KINDS`, other learners with the first.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
@@ -113,7 +113,7 @@ def requests(learner: str) -> Iterator[tuple[Request, str]]:
 
 
 def releasable() -> list[str]:
-    """Return the learners that can be released, with ``choose``."""
+    """Return the names of the learners that can be released, and ``choose``."""
     names = [
         name
         for name, entry in LEARNERS.items()
@@ -149,7 +149,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # If rows decide the part or party of a record, a changed record also moves others.
+                # Where the part or party of a record depends on all rows, a changed record also
+                # moves others, so that changes are no sensitivities.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -171,7 +172,7 @@ def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> N
 
 
 def _one() -> tuple[list[Line], list[Line]]:
-    """Return many different records, for training and for testing."""
+    """Return a table of many different records, for training and for testing."""
     train, test = (
         [
             # Some ages are out of bounds and get clipped.
@@ -190,7 +191,7 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return a table of equal records, except for one person and for public values."""
+    """Return a distant table: equal records, except for one person and for public values."""
     public = relation == PRIVATE_COLUMNS
     train, test = (
         [
@@ -251,7 +252,8 @@ def _release(
 ) -> tuple[list[Replay], Mapping[str, str]]:
     """Release a table; return the replays, and the released texts by their names.
 
-    `streams` are the random streams of all earlier curators; a new curator must not use one again.
+    Curators repeat the answers of `leaders`, if there are any. `streams` has the states of all
+    streams used so far: a new curator must not use one of them again.
     """
     used: list[Replay] = []
 
@@ -314,7 +316,8 @@ def _release(
             )
     size = AT_MOST if kind == PERSONS else 1
     for name in ("epsilon", "delta"):
-        # A record is in the training or in the hold-out, so the larger of the two costs counts.
+        # A record is in the training or in the hold-out: the larger of the two costs counts, plus
+        # the cost of the evaluation.
         fit = [one for one in used if not _is_of(one, holdout.WHAT) and not _is_of(one, EVALUATED)]
         held = [one for one in used if _is_of(one, holdout.WHAT)]
         others = [one for one in used if _is_of(one, EVALUATED)]
@@ -331,12 +334,12 @@ def _release(
 
 
 def _is_of(replay: Replay, what: str) -> bool:
-    """Return whether a curator answered the query `what` and nothing else."""
+    """Return whether the first answer of a curator is to the query `what`."""
     return [entry.what for entry in replay.ledger[:1]] == [what]
 
 
 def _texts_of(model: models.Model) -> Mapping[str, str]:
-    """Return the outputs of the commands that need only a model, by command."""
+    """Return the outputs of ``explain`` and ``export``, by command."""
     explanation = model.explain()
     try:
         exported = query(model, "records")
@@ -346,14 +349,14 @@ def _texts_of(model: models.Model) -> Mapping[str, str]:
 
 
 def _lines(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs of lines of two texts; a missing line is empty."""
+    """Yield the lines of two texts in pairs; a missing line is empty."""
     sides = one.splitlines(), other.splitlines()
     for k in range(max(map(len, sides))):
         yield tuple(side[k] if k < len(side) else "" for side in sides)  # type: ignore[misc]
 
 
 def _around(one: str, other: str) -> str:
-    """Return the text around the first difference of two lines, for both."""
+    """Return the text of both lines around their first difference."""
     sides = enumerate(zip(one, other, strict=False))
     k = next((k for k, (left, right) in sides if left != right), min(len(one), len(other)))
     return " and ".join(repr(line[max(0, k - 40) : k + 40]) for line in (one, other))

@@ -1,8 +1,8 @@
-"""A curator whose answers follow a script, to train two neighbours with the same answers.
+"""A curator with prescribed answers (a *script*), to train on two neighbours with equal answers.
 
 The two fits may differ only in the exact values of their calls; any other difference is a leak. The
-differences of exact values determine the privacy loss of the answers. The contract (`contract`)
-draws answers at random; an attack (`worst_answers`) searches for the worst answers.
+differences of exact values determine the privacy loss of the answers. The contract check
+(`contract`) draws answers at random; an attack (`worst_answers`) searches for the worst answers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVE
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
-# The conditions of the contract, and the fault of reading sealed values.
+# The conditions of the contract, and the fault SEALED: a fit inspected sealed values.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -34,35 +34,37 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# Distance of the script's answers to a compiled loop from 0 and from each other: larger than any
-# score, and small enough to show the loop's scores to eight digits.
+# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR: it decides, whatever the scores
+# are, but is small enough that sums show the scores to eight digits.
 FAR = 2.0**22
-# The script's answers certainly exceed scores up to this size.
+# Largest score that a loop may add to its noise, in units of the noise.
 NEARLY = 2.0**20
 
-# Spread of the script's numbers around the exact values of the first side, in units of the scale.
+# Prescribed numbers are the exact values of the first side, plus noise of one of these scales, in
+# units of the announced scale.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of the script's minima: losses are flat at large ones only.
+# Sizes of prescribed minima of objectives: losses are flat only at large ones.
 MINIMA = (0.3, 1.0, 10.0)
 
-# Relative tolerance of a solver around the script's minimum.
+# Relative tolerance for the solver's error, where it must reach a prescribed minimum.
 SOLVED = 1e-4
 
-# The kinds of events: one that has a Jacobian, and noise for a compiled loop.
+# Two kinds of events: a minimised objective, and noise for a compiled loop.
 OBJECTIVE = "objective"
 HANDED = "noise"
 
-# Number of points of an interval at which the scores of its pieces are compared.
+# The scores of the pieces of an interval are compared at this number of points.
 POINTS = 500
 
 
-# The position of an event: the path to its curator, and the index among the curator's events.
+# The position of an event: the path to its curator (empty, or the index of a party), and the index
+# among the curator's events.
 Place = tuple[int, ...]
 
 
 class BreachError(RuntimeError):
-    """A broken condition of the contract, the reason, and the neighbours that show it."""
+    """A broken condition of the contract, why it is broken, and tables that show it."""
 
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
@@ -88,13 +90,13 @@ def _rows(records: Records) -> str:
 class Event:
     """One call of a fit."""
 
-    kind: str  # the method of the curator
-    calls: NDArray[Any]  # one, or one for each position along the first axes
+    kind: str  # names the method of the curator
+    calls: NDArray[Any]  # one call, or one for each position along the first axes of `exact`
     # The exact values, in units of the noise scale. If a compiled loop adds them to the noise,
-    # they are set after the fit.
+    # `Replay.close` sets them.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    # The log-determinant of the Jacobian of an objective's gradient, at the answer.
+    # For an objective: the log-determinant of the Jacobian of its gradient, at the answer.
     log_jacobian: float = 0.0
 
     @property
@@ -103,10 +105,11 @@ class Event:
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return the distance of the two sides by ledger entry (or its name), in units of noise.
+        """Return the changes of exact values by ledger entry (or its name), in units of noise.
 
-        For numbers and labels the distance is the absolute difference, for choices the range of the
-        differences of scores, for objectives the mechanism's norm of the difference of gradients.
+        `other` is the event of the other side. The change of a number or label is the absolute
+        difference; of a choice, the range of the differences of scores; of an objective, the norm
+        of the difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[Floats]] = {}
@@ -123,18 +126,18 @@ class Event:
 
 
 def norms(mechanism: str, vectors: Floats) -> Floats:
-    """Return the norm of each row on which the density of an objective's noise depends."""
+    """Return the norm of each row, in the norm on which the mechanism's noise density depends."""
     order = np.inf if mechanism == BOX_PERTURBATION else 2
     return np.asarray(np.linalg.norm(vectors, order, axis=1))
 
 
 class Replay(Curator):
-    """A curator whose answers follow a script.
+    """A curator with prescribed answers, which records its events.
 
     Answers and public coins are functions of `seed`, so they are equal on both sides. A replay with
-    a `leader` (the replay of the first side) repeats the leader's answers. `script` has answers to
-    some events. `path` is the position of a party among all curators. The call `redrawn` draws
-    another batch than the leader's.
+    a `leader` (the replay of the first side) repeats the leader's answers; other replays take an
+    answer from `script`, if it has one for the event's place, or draw it. For a party, `path` is
+    its index. The call `redrawn` draws another batch than the leader's.
     """
 
     def __init__(
@@ -158,8 +161,8 @@ class Replay(Curator):
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
-        self.dealt = False  # whether records were dealt to parts by their rows
-        self.unseen = ""  # a part of the fit that no script can answer
+        self.dealt = False  # whether the fit shuffled its records, e.g. to deal them to parts
+        self.unseen = ""  # a part of the fit whose answers cannot be prescribed, or empty
 
     @property
     def runs(self) -> list[Replay]:
@@ -178,14 +181,18 @@ class Replay(Curator):
 
     @property
     def all_unseen(self) -> str:
-        """A part of the fit, its runs or its parties that no script can answer; or empty."""
+        """A part of the fit, its runs or parties whose answers cannot be prescribed; or empty."""
         others = (other.all_unseen for other in (*self.runs, *self.holders))
         return self.unseen or next(filter(None, others), "")
 
     def _event(
         self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
-        """Record and return a call with its answer: from the leader, the script, or `draw`."""
+        """Record a call as an event, and return it with its answer.
+
+        The answer is from the leader, from the script, or from `draw`. Raises BreachError (control)
+        if the leader made another call.
+        """
         event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
@@ -212,7 +219,7 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
                 raise BreachError(CONTROL, "a party less")
-            # Without a script, a compiled loop may draw any number of coins, as in rejection.
+            # Loops with answers that cannot be prescribed may reject a random number of coins.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
                 raise BreachError(CONTROL, "another number of public coins")
@@ -270,7 +277,7 @@ class Replay(Curator):
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
-        # The interval is public, so it must be equal on both sides.
+        # The interval is public, so it must be equal on both sides: kinds are compared.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
         event = self._event(
             kind, call, scores[piece] / call.scale,
@@ -286,7 +293,10 @@ class Replay(Curator):
         minimise: Callable[[Floats], Floats],
         old: bool,
     ) -> Floats:
-        """Answer with a minimum; the other side gets noise that leads to the same minimum."""
+        """Answer with a prescribed minimum θ, for which the linear term is b = −gradient(θ).
+
+        The exact value is gradient(θ), so that both sides have the same minimum, with different b.
+        """
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),
             lambda: self._answers.choice(MINIMA) * self._answers.standard_normal(dimension),
@@ -303,23 +313,23 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers; mark the choices that a loop draws with them as unseen."""
+        """Return uniform numbers, and set `unseen`: a loop draws choices with these numbers."""
         self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
         return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Return the stream of noise; mark the draws of a loop from it as unseen."""
+        """Return the stream of noise, and set `unseen`: a loop draws from the stream."""
         self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
         return super().generator(calls)
 
     def leave(self) -> None:
-        """Mark the calls of a party as unseen."""
+        """Set `unseen`: a party answers in another process."""
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
-        # The coins of a record follow from what it holds, so that a neighbour's batch differs by
-        # no more than the record that does.
+        # Seed the coins of a record by its values: then the batches of neighbours differ in no
+        # other record than the tables.
         table = np.column_stack([records.codes, records.labels]).astype(np.int64)
         alike, row_of = np.unique(table, axis=0, return_inverse=True)
         hits = np.zeros(len(alike), dtype=np.int64)
@@ -334,7 +344,7 @@ class Replay(Curator):
 
     def _shuffle(self, records: Ints) -> Ints:
         self.dealt = True
-        # Sort first, as the order may differ between the sides.
+        # Sort first, as the order may differ between the sides: the result is the same on both.
         return super()._shuffle(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
@@ -352,7 +362,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
-    """Return the first side's item at a position; raise BreachError (control) if it has none."""
+    """Return `leaders[place]`; if it does not exist, raise BreachError with the reason `more`."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]

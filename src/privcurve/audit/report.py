@@ -15,8 +15,8 @@ from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 MISSING = "–"
 CAPTION = "Audit: privacy found against privacy claimed"
 
-# Columns and titles in Markdown and LaTeX, which show the worst row of each `GROUP`. The CSV has
-# all rows and columns.
+# Columns of the Markdown and LaTeX tables, with their titles. These tables show the worst row of
+# each `GROUP`; the CSV has all rows and columns.
 SHOWN = {
     "learner": "learner",
     "calibration": "calibration",
@@ -36,7 +36,8 @@ GROUP = ["learner", "calibration", "neighbours", "delta"]
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the results of :func:`privcurve.audit.run.run` for all learners in one frame.
 
-    `found_delta` has three digits; a value that is only rounding becomes 0.
+    `found_delta` is rounded to three digits; values below 1e-13, which are rounding errors, become
+    0.
     """
     frame = pd.concat(parts, ignore_index=True)
     deltas = [
@@ -47,7 +48,7 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of claims that a statement makes, without trials beyond a statement."""
+    """Return the rows that test what a statement claims, not another neighbouring relation."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
@@ -73,7 +74,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Round down, as larger claims could not be refuted.
+    # Round down: a claim above the exact number could not be refuted.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]
@@ -114,7 +115,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
 
 
 def _note_blind_claims(frame: pd.DataFrame) -> str:
-    """Return a note on claims that are too large to be refuted by so many trainings."""
+    """Return a note on the claims that their numbers of trainings could not have refuted."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
     if blind:

@@ -1,4 +1,4 @@
-"""The audit of a list of claims; the result has one row for each claim."""
+"""The audit of a list of claims, and its result, a frame with a row for each claim."""
 
 from __future__ import annotations
 
@@ -37,20 +37,27 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Return the number of sampled pairs and tables of canaries; all share `VERDICT_ERROR`."""
+    """Return the number of sampled pairs and tables of canaries.
+
+    They share `VERDICT_ERROR`, the probability of a false alarm in a complete run.
+    """
     return sum(c.n_pairs for c in claims if c.method in RANDOM)
 
 
 def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
     """Audit claims; return one row for each, with the columns `COLUMNS`.
 
-    The audit adds canaries to the dataset `target`; `comparisons` is the number of comparisons of
-    the complete run (:func:`n_comparisons`). In the result, `epsilon` and `delta` are the claimed
-    values. `found_epsilon` is exact, or a lower bound: certain (density), or with confidence 95 %
-    over the pairs of the row (sampled, canaries). `found_delta` is the exact δ at the claimed ε.
+    Some pairs of tables are records of the dataset `target` with a canary. `comparisons` is the
+    number of comparisons of the complete run (:func:`n_comparisons`).
+
+    In the result, `epsilon` and `delta` are the claimed values. `found_epsilon` is exact, or a
+    lower bound: certain (density), or with confidence 95 % over the pairs of the row (sampled,
+    canaries). `found_delta` is the exact δ at the claimed ε; NaN for other methods than exact.
     `refutable_epsilon` is the largest claim that this number of trainings could refute; infinite
-    for methods without sampling. Raises ValueError if a learner does not state the claim, or if a
-    pair has another relation than the claim.
+    for methods without sampling.
+
+    Raises ValueError if a learner does not state the claim, or if a pair has another relation than
+    the claim.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -135,9 +142,9 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 
 
 def reservations_of(statement: PrivacyStatement) -> str:
-    """Return the reservations of a published statement; empty for a proved one.
+    """Return the reservations of a statement of published noise; empty for other statements.
 
-    The statement of a published claim may warn that the claim can be refuted.
+    They may warn that the claim can be refuted.
     """
     if statement.calibration != PUBLISHED:
         return ""
@@ -145,7 +152,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return the word ``stands``, ``violated`` or ``found nothing``, for the relation tried."""
+    """Return ``violated``; or ``stands`` if the found ε is above 0; or ``found nothing``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

@@ -26,19 +26,20 @@ REPORTED_ERROR = 0.05
 # Probability that a complete run of the audit calls some true claim violated.
 VERDICT_ERROR = 1e-4
 
-# Number of thresholds on a score, at even steps, and again near each end.
+# The search for a threshold on a score tries this number of thresholds at even steps, and as many
+# near each end.
 N_THRESHOLDS = 64
 
-# MOST_OUTCOMES: a column of fitted states with at most so many distinct values counts as outcomes
-# if each value has enough trainings; other columns count as scores. Only the most promising columns
-# are searched in full.
+# A column of fitted states counts as outcomes if it has at most MOST_OUTCOMES distinct values, and
+# at least PER_OUTCOME trainings per value on average; otherwise it counts as a score.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
+# Only this number of columns, those with the best quick estimates, is searched in full.
 MOST_COLUMNS = 6
 
-# Rounding of exact probabilities.
+# Relative tolerance for the rounding of exact probabilities.
 TOLERANCE = 1e-9
-# Rounding of losses, which a replay computes to a few digits.
+# Tolerance for the rounding of losses: a replay knows scores to a few digits only.
 LOSS_TOLERANCE = 1e-6
 
 
@@ -51,7 +52,7 @@ class Worst:
     # negative, which is no evidence.
     epsilon: float
     delta: float  # exact δ at the claimed ε; NaN when sampled
-    violated: bool  # whether the claim is refuted; when sampled, at the error of a verdict
+    violated: bool  # whether the claim is refuted; when sampled, by a bound at `VERDICT_ERROR`
     event: str  # the event that distinguishes the two sides
     n_pairs: int  # pairs searched
 
@@ -59,7 +60,7 @@ class Worst:
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
 ) -> Worst:
-    """Return the worst of all pairs, from the probabilities of all transcripts."""
+    """Return the pair with the largest exact ε; `distribution` has all transcripts of a table."""
     distributions: dict[bytes, Floats] = {}
 
     def distribution_of(side: Records) -> Floats:
@@ -77,7 +78,7 @@ def search_exact(
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
-        # If pairs differ only by rounding, take the first, so that all machines agree.
+        # If the ε of pairs differ only by rounding, take the first pair, on every machine.
         if worst is None or reached > worst[0] * (1 + TOLERANCE):
             worst = reached, pair, len(p)
     if worst is None:
@@ -90,14 +91,15 @@ def search_exact(
 
 
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
-    """Return the pair with the largest log ratio of densities.
+    """Return the pair with the largest privacy loss of an output, which bounds ε from below.
 
-    The result can refute claims with δ = 0 only: every small set near the output shows the ratio.
+    The result can refute claims with δ = 0 only: the probabilities of a small set around the output
+    have nearly the same ratio, but the set may be less likely than δ.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
         raise ValueError("there are no pairs to search")
-    # If pairs differ only by rounding, take the first, so that all machines agree.
+    # If the losses of pairs differ only by rounding, take the first pair, on every machine.
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
@@ -127,11 +129,11 @@ def search_guesses(
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, given by a predicate; `forward` if it is likelier on the left side."""
+    """A set of outputs, as a predicate."""
 
     holds: Callable[[NDArray[Any]], Bools]
-    forward: bool
-    text: str
+    forward: bool  # whether it is likelier on the left side
+    text: str  # describes the set
 
 
 def search_sampled(
@@ -178,11 +180,12 @@ def search_sampled(
 
 
 def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
-    """Return the event that promises the largest ε, from trainings used for nothing else.
+    """Return the event that promises the largest ε.
 
-    The function sorts outcomes (integers) by their estimated ratio, and scores by their value. It
-    compares sets at both ends by the bound that these trainings would give at the error of a
-    verdict, so that rare outcomes count little.
+    `left` and `right` must not be used for anything else. The function sorts outcomes (integers) by
+    their estimated ratio of probabilities, and scores (floats) by their value. The candidates are
+    the sets at both ends of this order. It compares them by the bound on ε that these trainings
+    give at `VERDICT_ERROR`, so that rare outcomes count little.
     """
     return _best_event(left, right, delta)[1]
 
@@ -202,10 +205,10 @@ def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[
 def _choose_view(
     left: States, right: States, n_choosing: int, delta: float
 ) -> tuple[Event, NDArray[Any], NDArray[Any]]:
-    """Choose a view of fitted states and an event in it; return the event and both sides' views.
+    """Choose a column of the fitted states (`views`) and an event; return it and both columns.
 
     The first half of the `n_choosing` trainings estimates the likelihood ratio of the two sides;
-    the second half chooses.
+    the second half chooses the column and the event.
     """
     n_learning = n_choosing // 2
     of_left, of_right, names = views(left, right, n_learning)
@@ -233,7 +236,7 @@ def _bits_of(values: Floats) -> Ints:
 
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
-    """Return a quick, rough estimate of the bound that a column can give."""
+    """Return a quick and rough estimate of the bound on ε that a column can give."""
     most = -math.inf
     for _, _, p, q in _candidates(left, right):
         above = p - 4 * np.sqrt(p) - delta * len(left)
@@ -242,7 +245,7 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     return most
 
 
-# Returns the i-th of some growing sets of outputs, and its description.
+# A function of i: returns the i-th set of a growing family of sets of outputs, and its description.
 _EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 
 
@@ -274,7 +277,7 @@ def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_Ev
 
 def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     values = np.unique(np.concatenate([left, right]))
-    # Even steps over the values, and smaller ones towards both ends.
+    # Ranks at even steps over the values, and at smaller steps towards both ends.
     even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
     near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
     ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))

@@ -1,4 +1,4 @@
-"""The complete fitted state of a model as numbers; a release contains all of it."""
+"""The complete fitted state of a model as numbers, for attacks: a release contains all of it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from privcurve.audit.fits import copy_untrained, fits
 from privcurve.audit.pairs import Pair
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import OF_SKLEARN, CodedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.ledger import PrivacyStatement
 
-# Column for the score of the canary, in addition to the attributes.
+# Name of the column with the score of the canary; the other columns are attributes.
 SCORE = "score of the canary"
 
-# Replaces a number that another fit has and this fit lacks.
+# Padding, where an attribute has fewer numbers than in another fit.
 ABSENT = -1e30
 
 
@@ -29,10 +30,10 @@ ABSENT = -1e30
 class States:
     """The fitted states of many models."""
 
-    # (n_fits, n_numbers): the numbers of each attribute, padded with `ABSENT`.
+    # By attribute, its numbers in each fit: (n_fits, n_numbers), padded with `ABSENT`.
     columns: Mapping[str, Floats]
-    # Rates (1 / scale) of Laplace and Gaussian noise in the statement: a number times its rate is
-    # in units of the noise.
+    # The distinct values of 1/scale of the statement's Laplace and Gaussian noise; they convert
+    # numbers to units of the noise.
     rates: tuple[float, ...] = ()
 
     @classmethod
@@ -48,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns, padded with `ABSENT` to the shapes of the other side."""
+        """Return the columns of both sides' attributes, padded with `ABSENT` to equal shapes."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -59,7 +60,7 @@ class States:
 
 
 def fitted_attributes(model: Any) -> dict[str, Any]:
-    """Return all attributes of a fitted model, without its parameters."""
+    """Return all attributes of a fitted model, by name, without its parameters."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
 
@@ -70,7 +71,7 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 
 class _Holder(NamedTuple):
-    """A container: its type, its number of parts, and its shape or the names of its parts."""
+    """What `_leaves` yields for a container: its type, number of parts, and shape or names."""
 
     kind: type
     n_parts: int
@@ -78,9 +79,9 @@ class _Holder(NamedTuple):
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield all values within a model's attribute, each container before its parts.
+    """Yield all values within a model's attribute, depth first; containers come as `_Holder`.
 
-    Values are arrays, numbers, texts, statements and None.
+    Other values are arrays, numbers, texts, statements and None.
     """
     form: tuple[Any, ...] = ()
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -123,7 +124,7 @@ def _is_same_leaf(one: Any, other: Any) -> bool:
 
 
 def numbers(value: Any) -> Floats:
-    """Return the numbers of a model's attribute, in one dimension.
+    """Convert a model's attribute to numbers, in one dimension.
 
     A container becomes its number of parts, then its parts; texts and statements become checksums.
     """
@@ -152,10 +153,7 @@ def _checksum(statement: PrivacyStatement) -> int:
 def sample_states(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> States:
-    """Train `n` times; return the fitted state of each model, and the score of the canary.
-
-    This function works for every learner.
-    """
+    """Train any learner `n` times; return the fitted states, and the scores of the canary."""
     before = fitted_attributes(copy_untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
     rows: list[dict[str, Floats]] = []
@@ -177,18 +175,22 @@ def sample_states(
 def sample_canary_scores(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Train `n` times; return the canary's score of each fit. Works for every learner."""
+    """Train any learner `n` times; return the canary's score in each fit."""
     with warnings.catch_warnings():
-        # The audit includes fits that warn.
+        # Fits may warn (e.g. that a solver did not converge), but still count.
         warnings.simplefilter("ignore")
         return np.array([canary_score(model, pair) for model in fits(learner, side, n, rng)])
 
 
 def canary_score(model: Any, pair: Pair) -> float:
-    """Return a score of the differing record: for its left label minus for its right label."""
+    """Return a score of the differing record that tends to be larger on the left side."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # For more than two classes, take the score of each side's class.
+        # Scores have a row per canary (left and right, or the added record) and a column per
+        # class: take each record's score for its own class.
+        if pair.neighbours == ADD_REMOVE:
+            sign = 1 if pair.larger is pair.left else -1
+            return float(sign * scores[0, int(pair.larger.labels[0])])
         left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
         return float(scores[0, left] - scores[1, right])
     return float(scores @ pair.labels)

@@ -1,10 +1,10 @@
 """Threshold replay: check that compiled loops decide by score plus noise, as announced.
 
-A replay reads the values that a loop adds to its noise (`replay_fits`), not the loop's decisions: a
-loop that counts its scores twice, or halves the noise of a choice, spends a multiple of its ε
-unnoticed. So this check sets the noise of one decision close to its threshold: minus the score of a
-label, or a tie between two candidates. The fitted state must change with the sign of the sum of
-score and noise, and only with it.
+A replay (`replay_fits`) reads the scores that a loop adds to its noise, but does not test the
+loop's decisions: a loop that counts its scores twice, or halves the noise of a choice, would spend
+a multiple of its ε unnoticed. So this check sets the noise of one decision close to its threshold:
+minus the score of a label, or a tie between two candidates. The fitted state must change with the
+sign of the sum of score and noise, and only with it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from privcurve.privacy.mechanisms import SELECTIONS
 # scores to a millionth.
 NEAR = (1e-3, 2e-3)
 
-# Noise of two tied candidates: small, and so large that it is rare. A loop that clips its noise
-# decides the second case by scores alone.
+# The noise at which two candidates tie: 0, and a rare large value. A loop that clips its noise
+# would decide the second case by its scores alone.
 LEVELS = (0.0, 30.0)
 
-# Largest number of decisions to check of one event: half of them have the largest scores, the
-# others are spread evenly.
+# The check tries at most this number of decisions of an event: half of them with the largest
+# scores, the others spread evenly over the event.
 MOST = 8
 
-# Number of records of one table; a second table has the largest size of the case.
+# Number of records of the first table; the second table has the largest size of the case.
 N = 40
 
-# A decision of an event: the index of its noise, or of the noise of its candidates.
+# A decision of an event: the index of its noise or, for a choice, of its row of candidates.
 Part = tuple[int, ...]
 
 
 class _Fits(NamedTuple):
-    """Fits of one table with scripted answers."""
+    """Fits on one table with prescribed answers."""
 
     case: Case
     side: Records
     seed: int
 
     def replay(self, script: Mapping[Place, NDArray[Any]]) -> tuple[dict[str, Any], Replay]:
-        """Return the fitted state, and the replay."""
+        """Train with the answers of `script`; return the fitted state and the replay."""
         curator = Replay([self.seed, 1], script=script)
         model = train(self.case, self.side, curator)
         curator.close()
@@ -104,7 +104,7 @@ def _is_choice(event: Event) -> bool:
 
 
 def _parts(event: Event) -> Iterator[Part]:
-    """Yield up to ``MOST`` decisions with a score: the largest scores, and others evenly."""
+    """Yield up to `MOST` decisions with scores: the largest scores, and others spread evenly."""
     spread = np.abs(event.exact)
     if _is_choice(event):
         spread = np.empty(event.shape[:-1])
@@ -120,9 +120,9 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _ends(scores: Floats) -> tuple[int, int]:
-    """Return the indices of the largest and of the smallest score, except for scores 0.
+    """Return the indices of the largest and of the smallest score, among scores other than 0.
 
-    A score of 0 may belong to no candidate.
+    A score of 0 is left out, as it may be padding without a candidate.
     """
     scored = np.flatnonzero(scores) if scores.any() else np.array([0])
     return int(scored[np.argmax(scores[scored])]), int(scored[np.argmin(scores[scored])])
@@ -131,14 +131,20 @@ def _ends(scores: Floats) -> tuple[int, int]:
 def _is_decided(
     fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
 ) -> bool:
-    """Check one decision; return whether the fitted state changes with its noise."""
+    """Return whether the fitted state depends on the noise of one decision.
+
+    Raises BreachError if the decision does not change at the threshold of the noise.
+    """
     exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 
     def state(more: float, level: float = 0.0) -> dict[str, Any]:
-        """Return the fitted state if score plus noise of the decision is `more`."""
+        """Return the fitted state if the noise of the decision is `more` above the threshold.
+
+        For a choice, the two candidates tie there with a noisy score of `level`.
+        """
         answer = event.answer.copy()
         if _is_choice(event):
-            # No other candidate can win.
+            # With this noise no other candidate can win.
             answer[part] = -FAR
             answer[part][first] = level - exact[first] + more
             answer[part][last] = level - exact[last]

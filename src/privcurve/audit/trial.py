@@ -1,4 +1,4 @@
-"""All contract checks of a setting of a learner, and of a user's own learner."""
+"""All contract checks of one case, and of all cases of a user's own learner."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED
 
 
 def try_case(case: Case) -> Verdict:
-    """Run all checks on a setting; return the first verdict with a breach, or a summary."""
+    """Run all checks on a case, up to the first breach; return their joint verdict."""
     verdict = check(case)
-    # Learners of this project are tried at real size by a test.
+    # A test runs this check for the learners of this project.
     at_size: list[Callable[[Case], Verdict]] = [check_at_size] * (case.learner in own.names())
     for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
         if not verdict.breach:
@@ -42,7 +42,7 @@ def try_own(name: str) -> Finding:
                 if verdicts[-1].breach:
                     break
     except Exception as error:
-        # A learner that can't be checked counts as broken.
+        # An error outside of a fit: a learner that can't be checked counts as broken.
         return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 

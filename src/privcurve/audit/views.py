@@ -1,7 +1,7 @@
-"""Views of the fitted states of models: the columns for the search of an event.
+"""Views of the fitted states of models: columns that attacks search for an event.
 
-Each column is a function of one model, chosen without the trainings that bound an event's
-probability. So any column is allowed, and more columns cost no confidence.
+Each column is a function of one model's state. It is chosen without the trainings that bound the
+probability of the event, so any function is allowed, and more columns cost no confidence.
 """
 
 from __future__ import annotations
@@ -17,31 +17,36 @@ from numpy.typing import NDArray
 from privcurve.audit.states import ABSENT, States
 from privcurve.coding import Floats
 
-# Attributes with at most so many numbers also give differences of pairs.
+# There is a column for the difference of each pair of an attribute's first MOST_PAIRED numbers.
 MOST_PAIRED = 8
-# Decimals of differences and checksums; more decimals would show rounding.
+# Decimals of differences and checksums; more decimals would show rounding errors.
 DIGITS = 9
-# Attributes with at most so many numbers give one column for each number.
+# There is a column for each of an attribute's first MOST_NUMBERS numbers.
 MOST_NUMBERS = 64
 # Number of cells into which the likelihood ratio divides the values of a column.
 N_CELLS = 12
 
-# A number counts as single precision if its relative distance from a float32 is at most this, the
-# rounding of a few products. Numbers with few digits don't count: they may be exact.
+# Noise of single precision can reveal the exact number. A number has single precision if its
+# relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless it
+# has so few digits that it may be exact. A column shows which of the first _BITS numbers have it.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
 
 
 def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
-    """Return all columns of both sides, each (n_fits, n_columns), and the names of the columns."""
+    """Return the columns of the left side, the columns of the right side, and their names.
+
+    Both arrays have the shape (n_fits, n_columns). The first `n_learning` fits estimate the
+    likelihood ratio.
+    """
     tables = left.widen(right), right.widen(left)
     rates = dict.fromkeys((1.0, *left.rates, *right.rates))
     parts: list[list[Floats]] = [[], []]
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
-        # Both sides get the same views, even if only one side has whole numbers by chance.
+        # Both sides must get the same columns, even if one side has only integers by chance.
         no_fraction = all((values == np.round(values)).all() for values in both)
         sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:
@@ -76,7 +81,7 @@ def _checksums(values: Floats) -> Floats:
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
-    """Return the views of one attribute, each with a name; whole numbers have no rates."""
+    """Return the columns of one attribute by name; `rates` is empty if all numbers are integers."""
     columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         columns[f"all of {name}"] = _checksums(values)
@@ -91,7 +96,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
 
 
 def _single(values: Floats) -> Floats:
-    """Return for each row the set of numbers with float32 precision and many digits, as bits."""
+    """Return, for each row, which numbers have single precision and many digits, as bits."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
     long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS
@@ -100,7 +105,10 @@ def _single(values: Floats) -> Floats:
 
 
 def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
-    """Return the log-likelihood ratio of each row, with estimates from the first `n` rows."""
+    """Return the log-likelihood ratios of the rows of both sides, estimated from the first `n`.
+
+    Columns count as independent.
+    """
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):
         learned = [side[:n, column] for side in (left, right)]

@@ -1,6 +1,6 @@
-"""A curator that draws real noise and records it, and tests of the noise of several fits.
+"""A curator that draws real noise and records it, and tests of the noise of many fits.
 
-The curator records the level of each draw: the probability of a smaller draw under the announced
+The curator records the *level* of each draw: the probability of a smaller draw under the announced
 distribution. If the noise has this distribution, levels are uniform, and independent within a fit.
 """
 
@@ -38,6 +38,7 @@ def _two_laplace(noise: Floats) -> Floats:
     return np.asarray(np.where(noise > 0, 1 - tail, tail))
 
 
+# The distribution function of the noise of each mechanism, at scale 1.
 LAWS: dict[str, Callable[[Floats], Floats]] = {
     EXPONENTIAL: stats.gumbel_r.cdf,
     PERMUTE_AND_FLIP: stats.expon.cdf,
@@ -48,20 +49,20 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# Smallest and largest number of real fits. Fits continue until each distribution has `ENOUGH`
-# draws, which suffice to detect noise of half the scale.
+# At least REAL_FITS fits are trained, and up to MOST_FITS until each distribution has ENOUGH draws:
+# these suffice to detect noise of half the scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Noise with float32 precision has too few digits to hide a number. A double has float32 precision
-# by chance once in 30,000 times.
+# Marks draws that are all float32 numbers: they have too few digits to hide a number. A double is
+# so near to a float32 by chance once in 30,000 times.
 SINGLE = " of single precision"
 
-# Largest number of draws of a fit to compare with each other.
+# The first draws of a fit, up to this number, are tested for correlation.
 COMPARED = 60
 
-# Probability of a false alarm about each claim on noise.
+# Probability of a false alarm of each test.
 FALSE_ALARM = 1e-6
 
 # Distributions with one informative draw per fit, for which `REAL_FITS` fits suffice.
@@ -71,9 +72,9 @@ TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 class Watch(Curator):
     """A curator that draws real noise, and records the level of each draw.
 
-    `drawn` collects the distribution and the levels of each draw, including draws of parties and
-    runs. For a whole number or a choice, the stream `within` draws the level uniformly from the
-    answer's interval of probabilities.
+    `drawn` collects the name of the distribution and the levels of each draw, including the draws
+    of parties and of runs. A discrete answer (an integer or a choice) has an interval of levels:
+    the stream `within` draws one of them uniformly.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Watch(Curator):
 
     def close(self) -> None:
         """Record the sums of the parties' shares of noise, which together are one draw."""
-        # All parties get the same queries in the same order.
+        # All parties get the same queries in the same order, so their k-th shares belong together.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
             some = self._within.permutation(len(shares))[:parts]
@@ -121,7 +122,7 @@ class Watch(Curator):
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         answer = super()._share(call, exact, parts, unit)
         if unit:
-            # A random point of the interval that was rounded to this share.
+            # Undo the rounding: a random point of the interval that rounds to this share.
             within = unit * (self._within.random(exact.shape) - 0.5)
             self._shares.append((call, parts, (answer - exact + within) / call.scale))
             if parts == 1:
@@ -140,7 +141,7 @@ class Watch(Curator):
         chosen = super()._choose(call, scores)
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        # A random point of the candidate's interval of probabilities.
+        # A random point of the chosen candidate's interval of levels.
         chances = probabilities(scores, 1 / call.scale)
         level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
         self.drawn.append(("choice", np.array([level / float(chances.sum())])))
@@ -176,7 +177,10 @@ class Watch(Curator):
 
 
 def _chance_below(call: Call, noise: Floats) -> Floats:
-    """Return the probability that discrete Laplace noise is smaller than each value of `noise`."""
+    """Return the probability that integer noise of a call is smaller than each value of `noise`.
+
+    Gaussian noise is rounded down; Laplace noise is discrete.
+    """
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
     # The probability of noise k is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
@@ -186,7 +190,7 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train many times with real noise; return the fault of the noise, or an empty text."""
+    """Train many times with real noise; return the first fault of the noise, or an empty text."""
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
@@ -212,7 +216,10 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
 
 
 def _p_of_spread(levels: Floats) -> float:
-    """Return the p-value of the levels' distances from the middle, which reveal a wrong scale."""
+    """Return the p-value of a test of uniform levels that is sensitive to a wrong noise scale.
+
+    It uses the distances of levels from the middle.
+    """
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))
     total = -np.log(outside).sum()
@@ -220,7 +227,7 @@ def _p_of_spread(levels: Floats) -> float:
 
 
 def _correlated_draws(fits: Sequence[Floats]) -> str:
-    """Return a message if two draws of a fit are correlated; else an empty text."""
+    """Return a message if two draws of a fit are correlated (over fits); else an empty text."""
     width = min(map(len, fits), default=0)
     if width < 2:
         return ""

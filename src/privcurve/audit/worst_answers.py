@@ -1,9 +1,9 @@
-"""The worst answers to a fit: their exact log ratio of probabilities on two neighbours.
+"""Attack by the worst answers: a search for answers with a large privacy loss.
 
-The attack trains a learner on one side of a pair with scripted answers, and on the other side with
-the same answers (`replay_fits`). One after another, it replaces each answer whose exact values
-differ between the sides by the answer with the largest ratio of probabilities. The log ratios add
-up to the privacy loss of a possible output: a certain lower bound on the fit's ε.
+The attack trains a learner on one side of a pair with prescribed answers, and on the other side
+with the same answers (`replay_fits`). Where exact values differ between the sides, it replaces one
+answer after another by the answer with the largest ratio of probabilities. The log ratios add up to
+the privacy loss of a possible output: a certain lower bound on the fit's ε.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
 
-# A part of an event: the index of one choice or label, if a compiled loop adds to the noise.
+# A part of an event, with an answer of its own: the index of one choice or label of a compiled
+# loop; otherwise (), the entire event.
 Part = tuple[int, ...]
 
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
-    """Return the largest privacy loss of a fit's answers that a greedy search finds."""
+    """Return the largest privacy loss of a fit's answers that a greedy search finds.
+
+    It is infinite if the two sides differ in their calls.
+    """
     return max(
         _loss_of_answers(learner, pair.left, pair.right),
         _loss_of_answers(learner, pair.right, pair.left),
@@ -69,7 +73,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
 
 
 def _events(first: Replay, second: Replay) -> Iterator[tuple[Place, Event, Event]]:
-    """Yield the position and both sides of each event, of the fit and of each party."""
+    """Yield each event of the fit and of its parties: the place, and the event on both sides."""
     pairs = zip((first, *first.holders), (second, *second.holders), strict=True)
     for one, other in pairs:
         for k, events in enumerate(zip(one.events, other.events, strict=True)):
@@ -84,7 +88,11 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
-    """Return the largest loss over all answers to a part of an event, and that answer."""
+    """Return the loss of the present answer to a part of an event, and the worst answer.
+
+    The loss is the log ratio of the answer's probabilities, the side of `one` over the side of
+    `other`. The worst answer has the largest loss.
+    """
     call: Any = one.calls[part[: one.calls.ndim]]
     left, right, answer = one.exact[part], other.exact[part], one.answer[part]
     chances = MECHANISMS[call.mechanism].probabilities
@@ -110,7 +118,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # A score of 0 may belong to no candidate: take the smaller of the losses with and without.
+    # A score of 0 may be padding without a candidate: take the smaller of the losses with and
+    # without these.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

@@ -1,4 +1,4 @@
-"""``privcurve arena``: a method of your own among the stored results of the arena."""
+"""``privcurve arena``: run one method, and rank it among the stored results of the arena."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train the method, and print its ranks."""
+    """Train the method, and print its ranks and the paths of tables and figures."""
     from privcurve.cli.release import read_parameters
     from privcurve.workflow import running
     from privcurve.workflow.arena import prepare
@@ -94,7 +94,11 @@ def _lines(shown: dict[str, Any]) -> list[str]:
 
 
 def describe_ranks(path: Path, learner: str) -> str:
-    """Write the rank of the method at each ε by mean AUC, among methods with δ or without."""
+    """Return a line for each ε with the rank of the method by mean AUC.
+
+    A method with δ > 0 is ranked among the methods with δ > 0, others among the others. `path` is
+    the table of means.
+    """
     from privcurve.tables.table import read_table
 
     means = read_table(path)

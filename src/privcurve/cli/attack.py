@@ -1,4 +1,4 @@
-"""``privcurve attack``: guess one record's secret from thousands of models of a table."""
+"""``privcurve attack``: guess the secret of one record from thousands of models of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``privcurve check``: all problems of a description and its file at once."""
+"""``privcurve check``: report all problems of a description and its file at once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ examples:
   privcurve check descriptions/patients.yaml
 """
 
-# Larger shares get a mark.
+# Shares of a column above which the output marks them with "!".
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# Largest number of crowded columns in the output.
+# Maximum number of columns in the output that have most values in one bin.
 _NAMED = 5
-# With more columns, only columns with a mark get a line.
+# Maximum number of columns in the output; further columns are shown only if they have a mark.
 MOST_SHOWN = 60
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check a dataset; print the shares and all problems."""
+    """Check a dataset; print shares of each column and all problems; return the exit code."""
     from privcurve.datasets.describing import check
     from privcurve.files import display_path
 
@@ -84,7 +84,10 @@ def _content(report: Report) -> dict[str, Any]:
 
 
 def dataset_name(text: str) -> str:
-    """Return the name of a dataset from its name or the file of its description."""
+    """Return the name of a dataset; `text` is the name, or the path of its description.
+
+    Raises CommandError if it is another path.
+    """
     from privcurve import schema
     from privcurve.datasets import catalogue
 
@@ -129,7 +132,7 @@ def _write_shares(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Yield columns with most values in one bin, each with a proposal."""
+    """Yield lines on columns with most values in one bin, each with a proposal for its bins."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.workflow.comparison import EPSILONS, WIDE, prepare
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
-        raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
+        raise UsageError(f"--cores must be a number above 0, or all; got {arguments.cores}")
     if arguments.verbose and (arguments.json or arguments.quiet):
         raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
     wish = _read_wish(arguments)
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read_wish(arguments: argparse.Namespace) -> Wish | None:
-    """Return the wanted score of the command line, or None."""
+    """Return the score that ``--want`` or ``--within`` asks for; None without these options."""
     from privcurve.outputs.wishes import METRICS, Wish
 
     if arguments.want is None and arguments.within is None:
@@ -160,7 +160,7 @@ def _read_wish(arguments: argparse.Namespace) -> Wish | None:
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    """Return the result as JSON; the numbers are in the table."""
+    """Return the result for JSON: sentences and paths; the numbers are in the table."""
     ranked, needed = _rank(comparison)
     return {
         "dataset": comparison.study.datasets[0],
@@ -174,7 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the rankings, and the ε that the wanted score needs (None without a wish)."""
+    """Return the ranking at each ε, and the ε that the wanted score needs (None without one)."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
@@ -185,7 +185,7 @@ def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
 
 
 def private_choice(arguments: argparse.Namespace) -> None:
-    """Print the price, choose and release a learner, and print its name."""
+    """Print candidates and price, then choose a learner privately, release it, and report it."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
     from privcurve.releases.choice import CHOOSE, check_budget, choice
@@ -221,7 +221,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
 
 
 def report(comparison: Comparison) -> str:
-    """Return the text of a comparison: a sentence for each ε, learners, cost, and files."""
+    """Return the text of a comparison: by ε, the ranked learners and the cost; then the files."""
     from privcurve.analysis.keys import short_text
     from privcurve.outputs import price
     from privcurve.outputs.answers import errors_key, full_sentence

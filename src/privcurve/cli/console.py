@@ -1,4 +1,4 @@
-"""Print results: lines for people, one JSON object for machines, or nothing."""
+"""Print the output of commands: lines for people, one JSON object for machines, or nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def print_result(
     arguments: argparse.Namespace, lines: Iterable[str], content: Mapping[str, Any]
 ) -> None:
-    """Write lines to standard output; with ``--json`` the content in their place."""
+    """Write lines to standard output; with ``--json``, write `content` instead."""
     if arguments.json:
         print(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
     elif not arguments.quiet:
@@ -47,8 +47,8 @@ def warn(text: str) -> None:
 
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
-    """Show progress if work takes long; yield a function that takes the finished share."""
-    started: list[Progress] = []  # at the first share
+    """Show progress if work takes long; yield a function to call with the finished share."""
+    started: list[Progress] = []  # empty before the first share
 
     def show(share: float) -> None:
         if not started:
@@ -67,13 +67,13 @@ def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable
 
 @contextmanager
 def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Show progress if reading takes long; yield a function that takes each piece."""
+    """Show progress if reading takes long; yield a function to call with each piece of records."""
     with show_progress(arguments, f"of {what} read") as show:
         yield lambda table: None if table.share is None else show(table.share)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON: infinite numbers become texts, as in model files."""
+    """Convert a value for JSON: infinite numbers become texts, as in model files, and NaN null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

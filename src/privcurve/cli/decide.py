@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask for each blank, write the answers, and print what remains."""
+    """Ask for each blank, write the answers, print what remains, and return the exit code."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.describing import card_questions, questions
     from privcurve.files import display_path

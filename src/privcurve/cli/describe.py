@@ -1,4 +1,4 @@
-"""``privcurve describe``: a draft of the description of a table."""
+"""``privcurve describe``: draft the description of a table."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the draft, and print a summary of the table."""
+    """Write the draft, and print a summary of the table; without a label, only list its columns."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.describing import LabelChoice, draft, name_of
     from privcurve.files import replace_text
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_columns(arguments: argparse.Namespace) -> int:
-    """Print the columns of a table, and ask for the label."""
+    """Print the columns of a table, say that the label is missing, and return the exit code."""
     from privcurve.datasets.describing import profile_table, proposals
     from privcurve.datasets.errors import Problems
 
@@ -124,7 +124,7 @@ def _show_columns(arguments: argparse.Namespace) -> int:
 
 
 def _content(draft: Draft) -> dict[str, Any]:
-    """Return the draft as JSON; it contains no fact about records except their number."""
+    """Return the draft for JSON."""
     return {
         "dataset": draft.name,
         "n_records": draft.n_read,

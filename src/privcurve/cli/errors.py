@@ -13,10 +13,7 @@ skipped; 4 a description has lines to be decided; 5 refused by the budget; 130 s
 
 
 class CommandError(ExpectedError, RuntimeError):
-    """A command can't be done.
-
-    The message names the culprit and the remedy; the command prints nothing else.
-    """
+    """A command can't be carried out; the message names the culprit and the remedy."""
 
 
 class UsageError(CommandError):
@@ -40,13 +37,15 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
 
 
 def check_picture(path: Path | None, *inputs: Path | None) -> None:
-    """Raise UsageError for an unknown picture format; then call :func:`check_output`."""
+    """Raise UsageError for an unknown format of a picture; then check it by `check_output`."""
     if path is not None and path.suffix.lower() not in PICTURES:
-        raise UsageError(f"--picture {path}: name a file in {', '.join(PICTURES)}")
+        raise UsageError(
+            f"--picture must be a file with the ending {', '.join(PICTURES)}; got {path}"
+        )
     check_output(path, *inputs)
 
 
 def check_separator(separator: str | None) -> None:
-    """Raise UsageError if a separator is not one character."""
+    """Raise UsageError if a separator is given and is not one character."""
     if separator is not None and len(separator) != 1:
-        raise UsageError(f"--separator {separator!r} is not one character")
+        raise UsageError(f"--separator must be one character; got {separator!r}")

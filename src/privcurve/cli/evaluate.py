@@ -30,7 +30,7 @@ they follow from noisy counts by group, label and answer. These are a release of
 --dataset, written into its budget ledger; --by must then be a column of the model.
 """
 
-# Smallest number of records of a measured group.
+# By default, groups with fewer records are not measured.
 LEAST = 30
 TITLES = {
     "error": "error",
@@ -63,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure a model, and write the table. All checks come before the price is spent."""
+    """Measure a model, and write the table.
+
+    With ``--epsilon``, the price is spent only after all checks.
+    """
     from privcurve import extras
     from privcurve.files import replace_file, replace_text
     from privcurve.models import load
@@ -127,7 +130,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_options(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for options that are not possible, or contradict each other."""
+    """Raise UsageError or CommandError if options are not possible, or contradict each other."""
     check_output(arguments.csv, arguments.model, arguments.file)
     check_picture(arguments.picture, arguments.model, arguments.file)
     check_separator(arguments.separator)

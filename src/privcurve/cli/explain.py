@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print tables, and draw a picture with ``--picture``."""
+    """Print the explanation of a model; with ``--picture``, draw it, too."""
     from privcurve.files import replace_file
     from privcurve.models import load
 

@@ -1,4 +1,4 @@
-"""Read the command line, and end each expected error in one message."""
+"""Read the command line, run the sub-command, and print an expected error as one message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve import __version__
 from privcurve.cli.errors import EXIT_CODES
 from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_reader
 
-# Sub-commands, in the order of a user's work.
+# Sub-commands, in the order in which a user needs them.
 COMMANDS = (
     *("describe", "decide", "check", "compare", "arena", "attack", "release", "budget"),
     *("predict", "explain", "evaluate", "export"),
@@ -22,11 +22,11 @@ COMMANDS = (
 
 @end_with_reader
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``privcurve`` and return its exit code, one of :mod:`privcurve.cli.errors`.
+    """Run ``privcurve``, and return its exit code (``EXIT_CODES`` in :mod:`privcurve.cli.errors`).
 
-    argparse ends the process itself if the command line is invalid.
+    If the command line is invalid, argparse ends the process.
     """
-    # Write characters that the encoding lacks as escapes, so that no command fails because of them.
+    # If the encoding of a stream lacks a character, write an escape: no command must fail for that.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")

@@ -42,9 +42,10 @@ skip it gets an empty answer, its line and the reason go to standard error, and 
 """
 
 STOP, SKIP = "stop", "skip"
-# Answers stay in memory until all records are read; more bytes go to an unnamed file.
+# Answers to standard output wait until all records are read: up to this many bytes in memory, more
+# in a temporary file.
 _MOST_IN_MEMORY = 2**24
-_PIECE = 2**20
+_PIECE = 2**20  # characters that are copied at once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the format of a table, if neither model nor file determines it."""
+    """Add options for the format of a table that neither the model nor the file determines."""
     option = parser.add_argument
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: as trained, or utf-8)")
@@ -99,7 +100,7 @@ def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a label for each record; return the exit code."""
+    """Check the options, write a label for each record, and return the exit code."""
     if arguments.output == Path("-"):
         arguments.output = None
     output = arguments.output
@@ -154,7 +155,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
     elif arguments.on_error == SKIP:
         answers.write(records.parts, sys.stdout, header)
     else:
-        # Standard output gets all answers or none.
+        # A record that can't be read ends the command: then standard output must get no answers.
         with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as spool:
             answers.write(records.parts, spool, header)
             spool.seek(0)
@@ -164,7 +165,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
 
 
 def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
-    """Return the column names of the answers."""
+    """Return the names of the columns of the answers; raise UsageError if two are equal."""
     name = arguments.answers or f"predicted_{model.domain.label.column}"
     names = [f"probability of {name}" for name in model.labels] if arguments.proba else []
     header = [*arguments.copied, name, *names]
@@ -178,7 +179,7 @@ def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
 
 
 def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
-    """Remark on the answers, and return the exit code."""
+    """Print remarks on the answers and the result, and return the exit code."""
     remarks, counts, n = list(records.remarks), answers.counts, answers.counts.total()
     if len(counts) == 1 and n > 1:
         (label,) = counts
@@ -203,7 +204,7 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
 
 
 class _Answers:
-    """Answers as CSV, with counts."""
+    """Writes answers as CSV, and counts the answers of each label and the skipped records."""
 
     def __init__(self, model: Model, probabilities: bool, to_stdout: bool) -> None:
         self.model, self.probabilities, self.to_stdout = model, probabilities, to_stdout
@@ -211,9 +212,10 @@ class _Answers:
         self.n_skipped = 0
 
     def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
-        """Write header and answers, with six digits of probabilities.
+        """Write header and answers; print the reasons for skipped records.
 
-        Nothing is written before the first part arrives.
+        Nothing is written before the first part is read, which may raise an error. Probabilities
+        have six digits.
         """
         out = csv.writer(target, lineterminator="\n")
         first = [header]
@@ -230,7 +232,7 @@ class _Answers:
         out.writerows(first)
 
     def _answer(self, part: CodedPiece) -> list[list[str]]:
-        """Return answers and probabilities of all records; they are empty for skipped records."""
+        """Return the columns of labels and probabilities as texts, "" for skipped records."""
         columns: list[list[str]] = [
             [] for _ in range(1 + self.probabilities * len(self.model.labels))
         ]

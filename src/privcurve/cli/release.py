@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield a note that an engine has no use if the table is one part."""
+    """Yield a note if the options ask for an engine, but the table is not partitioned."""
     from privcurve import datasets
 
     if arguments.engine in ("", "local") and not arguments.scheduler:
@@ -147,7 +147,7 @@ def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _note_comparison(request: Request) -> Iterator[str]:
-    """Yield a note if the last comparison of these records was at another ε or δ."""
+    """Yield a note if the last comparison on these records was at another ε or δ."""
     from privcurve import datasets
     from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 
@@ -165,7 +165,7 @@ def _note_comparison(request: Request) -> Iterator[str]:
 
 
 def _note_holdout(request: Request) -> Iterator[str]:
-    """Yield a suggestion of a hold-out, if the request has none and there are enough records."""
+    """Yield a note that suggests a hold-out, if there is none and there are enough records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 
@@ -179,7 +179,7 @@ def _note_holdout(request: Request) -> Iterator[str]:
 
 
 def _is_person(arguments: argparse.Namespace) -> bool:
-    """Return whether a person can answer a question on the terminal."""
+    """Return whether standard input is a terminal, on which a person can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and not arguments.json
 
 
@@ -190,14 +190,14 @@ def _confirm(warning: str) -> bool:
 
 
 def _read_folder(text: str) -> Path:
-    """Return a folder; an empty text (perhaps an unset variable) is an error, not this folder."""
+    """Return a path; an empty text (perhaps of an unset variable) is an error for argparse."""
     if not text:
         raise argparse.ArgumentTypeError("its name is empty")
     return Path(text)
 
 
 def read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
-    """Read settings by their types in the registry."""
+    """Parse ``KEY=VALUE`` texts to settings of a learner, by their types in the registry."""
     from privcurve import schema
     from privcurve.learners import registry
     from privcurve.learners.shared import tuning
@@ -211,14 +211,14 @@ def read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise UsageError(f"--set {text!r} is not of the form KEY=VALUE")
+            raise UsageError(f"--set must have the form KEY=VALUE; got {text!r}")
         if key in options:
             raise UsageError(f"--set {key} is given twice; keep one")
         # The registry refuses an unknown key later, and names the nearest one.
         if key in parameters and parameters[key].structure:
             options[key] = schema.parse_yaml(value, f"--set {key}")
             if options[key] is None:
-                raise CommandError(f"--set {key}: nothing is written there")
+                raise CommandError(f"--set {key}: must have a value; got nothing")
         else:
             options[key] = _read_value(value, parameters[key].kind if key in parameters else str)
     return options
@@ -234,7 +234,7 @@ def _read_value(text: str, kind: type) -> Any:
 
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
-    """Print the learner, the written files, and the total price of all releases."""
+    """Print the learner, the written files, the seed, and the total price of all releases."""
     from privcurve.releases.released import CARD, MODEL, PAGE
 
     left = released.budget.subtract(released.prices)

@@ -1,7 +1,7 @@
 """Datasets: from raw files to an encoded matrix over a public domain.
 
-The codes are the only part that depends on the records: categories and bounds are those of a
-dataset's description, ``resources/datasets/<name>.yaml``.
+Only the codes depend on the records. Categories and bounds come from the description of the
+dataset, ``resources/datasets/<name>.yaml``.
 """
 
 from privcurve.datasets.catalogue import describe, names

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from privcurve.schema import Place
 
-# Keys that a draft leaves blank, and what to write there.
+# For each key that a draft may leave blank: what to write there, as part of a message.
 WANTED = {
     "bounds": "[lowest, highest], for dates [first, last day], known without looking at the "
     "records",
@@ -38,12 +38,12 @@ class Blank(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The decision to make, as a message."""
+        """A message that asks for the decision."""
         return f"decide on {self.key} of {self.subject}: {WANTED[self.key]}."
 
 
 def blanks(content: Mapping[str, Any]) -> list[Blank]:
-    """Return the blank keys of a description's content, in its order."""
+    """Return the blank keys of a description: of unit, columns and label, in this order."""
     columns = content.get("columns")
     label = content.get("label")
     entries = columns if isinstance(columns, list) else []

@@ -13,6 +13,7 @@ from typing import Any
 from privcurve import given
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, WHOLE, spacing_towards_zero
 from privcurve.datasets import description as words
+from privcurve.datasets import reading
 from privcurve.datasets.coding import (
     ISO,
     has_short_years,
@@ -40,11 +41,9 @@ DEFAULT_BINS = 10
 # (docs/studies.md), and learners that want few bins merge them.
 DRAFTED_BINS = 64
 
-# Whole numbers get bins of whole numbers if the bounds contain at most this many per bin.
+# A column with `whole: true` gets bins of whole numbers if its bounds contain at most this many
+# whole numbers per bin.
 MOST_WHOLE = 4
-
-# Parsers of files with column names.
-WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 
 # Kinds of columns in a description that become numeric or categorical columns.
 DATE = "date"
@@ -67,10 +66,11 @@ def build(
     base: Description | None = None,
     new_files: frozenset[str] = frozenset(),
 ) -> Description:
-    """Convert a YAML file's content, checked by the schema and expanded, to a description.
+    """Convert the content of a YAML file, checked by the schema and expanded, to a description.
 
-    Raises an error that names all contradictions in the content. For a variant, `base` is the
-    description it is based on, and `new_files` are the parts whose files differ from the base.
+    For a variant, `base` is the description on which it is based, and `new_files` names the parts
+    (``train``, ``test``) with other files than the base. Raises DatasetError with all
+    contradictions in the content.
     """
     problems = Problems(name)
     entries = content["columns"]
@@ -250,9 +250,14 @@ def _unit_faults(
 ) -> Iterator[str]:
     if unit is None:
         return
-    if parser.kind not in WITH_NAMES:
+    with_names = [
+        kind.name
+        for kind in reading.kinds().values()
+        if kind.has_files and kind.naming != reading.BY_NUMBER
+    ]
+    if parser.kind not in with_names:
         yield (
-            f"unit requires kind: {' or '.join(WITH_NAMES)}; records of {parser.kind} name no "
+            f"unit requires kind: {' or '.join(with_names)}; records of {parser.kind} name no "
             "person"
         )
     if unit.column in {column.name for column in columns}:
@@ -273,17 +278,20 @@ def parser_faults(
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
-    if parser.kind in (words.DELIMITED, words.EXCEL) and parser.header == bool(parser.fields):
+    kind = reading.kinds()[parser.kind]
+    if kind.naming == reading.BY_LINE and parser.header == bool(parser.fields):
         yield "parser needs either header: true or the list fields"
-    if parser.kind == words.PARQUET and (parser.header or parser.fields):
-        yield "a Parquet file names its fields itself; drop parser: header and fields"
-    is_numbered = parser.kind in (words.LIBSVM, words.IDX)
+    if kind.has_files and kind.naming == reading.BY_FILE and (parser.header or parser.fields):
+        name = kind.name.capitalize()
+        yield f"a {name} file names its fields itself; drop parser: header and fields"
+    is_numbered = kind.naming == reading.BY_NUMBER
     if is_numbered and not parser.fields:
         yield "parser needs the list fields: names of the numbers, in their order"
     if is_numbered and label != words.LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
-    for key, kinds in parser.misplaced_keys.items():
-        yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
+    for key in [key for key in parser.to_dict() if key not in ("kind", "fields", *kind.keys)]:
+        having = [other.name for other in reading.kinds().values() if key in other.keys]
+        yield f"parser: {key} is for kind: {' or '.join(having)}; drop it"
     if parser.fields:
         names = dict.fromkeys(fields := (*parser.fields, *[words.LABEL] * is_numbered))
         for name in _find_duplicates(fields):
@@ -297,7 +305,8 @@ def parser_faults(
 def _file_faults(
     parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Subsample, n_test: int
 ) -> Iterator[str]:
-    if parser.kind not in words.WITH_FILES and words.TRAIN in files:
+    kind = reading.kinds()[parser.kind]
+    if not kind.has_files and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"
     if records.parts:
         if n_test:
@@ -308,9 +317,9 @@ def _file_faults(
         yield "n_test and files: test belong together; give both or none"
     all_files = [file for group in files.values() for file in group]
     for file in all_files:
-        if file.labels is None and parser.kind == words.IDX:
+        if file.labels is None and kind.has_labels:
             yield f"files: {file.name} needs labels, the file of its labels"
-        if file.labels is not None and parser.kind != words.IDX:
+        if file.labels is not None and not kind.has_labels:
             yield f"files: labels of {file.name} is for kind: idx; drop it"
     for place in _find_duplicates(file.local or file.name for file in all_files):
         yield f"files: {place} is given twice: its records would be there twice"
@@ -353,7 +362,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return patterns with the titles of their groups, followed by other and missing texts."""
+    """Return pairs (pattern, title of its group), with the groups `other` and `?` at the end."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
@@ -364,7 +373,7 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return values with their titles; the title of a listed value is the value."""
+    """Return pairs (value, title of its category); in a list, each value is its own title."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
@@ -385,7 +394,7 @@ def _read_bound(bound: float | str) -> float:
 
 
 def label_values(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the classes in a label's entry; empty if several values form one class."""
+    """Return the classes in the entry of a label; nothing if several values form one class."""
     if "classes" in entry:
         return list(entry["classes"]) if isinstance(entry["classes"], list) else []
     sides = [entry.get("negative"), entry.get("positive")]

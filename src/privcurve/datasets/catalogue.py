@@ -26,7 +26,8 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 # The folder of a user's own descriptions in the working folder; git ignores it.
 LOCAL = "descriptions"
 
-# Dataset names are also names of folders and targets. A leading - would be an option of a command.
+# Names of datasets are also names of folders and of targets of Snakemake, so only some letters are
+# allowed. A command would take a name with a leading - for an option.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = (
@@ -34,7 +35,8 @@ NAMED = (
 )
 
 
-# Completes a schema of columns and label, which has no files and records.
+# Keys that the schema of descriptions requires, as placeholders: added to a description of columns
+# and label alone, they let it pass the check.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},
@@ -43,7 +45,11 @@ NO_FILES: dict[str, Any] = {
 
 
 def folders() -> tuple[Path, ...]:
-    """Return the folders of descriptions: the user's own, working folder, checkout, wheel."""
+    """Return the folders of descriptions that exist, in the order in which they are searched.
+
+    These are ``descriptions`` and ``resources/datasets`` in the working folder, then
+    ``resources/datasets`` of the checkout and the descriptions in the wheel.
+    """
     base, relative = Path.cwd(), Path("resources", "datasets")
     places = [base / LOCAL, base / relative, _CHECKOUT / relative, _PACKAGE / "descriptions"]
     return tuple(folder for folder in dict.fromkeys(places) if folder.is_dir())
@@ -55,7 +61,7 @@ def names() -> tuple[str, ...]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the descriptions in a folder, without folders, broken links and invalid names."""
+    """Return the YAML files in a folder whose names are valid names of datasets."""
     paths = folder.glob(f"*{schema.ENDING}")
     return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
@@ -72,7 +78,11 @@ def describe(name: str) -> Description:
 
 
 def find(name: str) -> Path:
-    """Return the file that describes a dataset; raise DatasetError if two files have its name."""
+    """Return the YAML file of a dataset.
+
+    Raises DatasetError if there is none, or if a file of the user's own has the name of another
+    dataset.
+    """
     if not NAME.fullmatch(name):
         hint = suggestion(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
@@ -116,7 +126,7 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return a variant's base (name, file, content), and the merged content of both."""
+    """Merge a variant with its base; return name, file and content of the base, and the result."""
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)
@@ -134,9 +144,10 @@ def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict
 
 
 def public_facts(path: Path) -> dict[str, Any]:
-    """Return the content of a description with all columns expanded; columns and label suffice.
+    """Return the content of a description with all columns expanded.
 
-    Raises DatasetError with all faults and their lines if the file is invalid.
+    The description may consist of columns and label alone, as in the file of a `Schema`. Raises
+    DatasetError with all faults and their lines if the file is invalid.
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
@@ -160,7 +171,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _dataset_errors() -> Iterator[None]:
-    """Convert a YAML error to a DatasetError."""
+    """Convert a SchemaError, raised in the context, to a DatasetError."""
     try:
         yield
     except schema.SchemaError as error:
@@ -180,7 +191,10 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, state: tuple[int, ...]) -> Any:
-    """Read and check a file, cached by its `state`: variants read their base again."""
+    """Read and check a file; cached, as each variant reads its base again.
+
+    `state` is only a key of the cache, so that a changed file is read anew.
+    """
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)
     if faults:

@@ -1,7 +1,7 @@
 """Encoded datasets: write them to a folder, read them, and compare them with their sources.
 
-Snakemake also compares, but its record may be lost, and it compares times: a file that was restored
-or unpacked is often older than outputs made from its predecessor.
+The comparison does not rely on Snakemake, which compares modification times and may lose its own
+records: a file that was restored or unpacked is often older than the outputs of its predecessor.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from privcurve.parts import Part, PartedRecords, PartSubset, labels_of
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
-# Fields of a dataset that its file of facts stores unchanged.
+# Fields of a dataset that `save` writes to `_DOMAIN`, and `read` takes from it, without conversion.
 _NOTES = ("name", "checksum", "n_clipped", "n_clipped_test", "clipped", "sources", "origin")
 
 
@@ -47,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Records with persons are always in memory.
+    # Only for datasets in memory: a dataset with a unit is never partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -69,20 +69,23 @@ class Dataset(_Dataset):
     X_test, y_test : ndarray or None
         The canonical test set, if the dataset has one.
     persons, persons_test : ndarray of shape (n_rows,), int32, or None
-        The person of each record, if ε protects persons: numbers, the same in both parts.
+        The number of each record's person, if ε protects persons. A person has the same number in
+        the training and the test records.
     at_most : int or None
         Maximum number of records of each person.
     checksum : str
         SHA-256, in hex, of domain and codes; the same on every machine.
     n_clipped, n_clipped_test : int
-        Number of values outside a bound, which were clipped, among all records that were read.
+        Number of values that were clipped because they are outside their bounds, in all training
+        and all test records that were read.
     clipped : mapping of str to mapping of str to float
-        The share of clipped values of each column that has any, for ``train`` and ``test``.
+        For ``train`` and ``test``: the share of clipped values by column, without columns of which
+        no value was clipped.
     sources : mapping of str to str
         SHA-256 of each raw file that was read. Like `checksum` and `n_clipped`, it is for the
         data owner and not a private output.
     origin : mapping
-        What the dataset was made from: :func:`origin`.
+        Versions and checksums of what the dataset was made from; see :func:`origin`.
     remarks : tuple of str
         Remarks on the raw files, for the data owner.
     """
@@ -101,7 +104,10 @@ class Dataset(_Dataset):
 
 
 class Checksum:
-    """SHA-256 of a domain and of arrays, which may come in pieces: the same on every machine."""
+    """Computes the SHA-256 of a domain and of arrays, which may be added in pieces.
+
+    The result is the same on every machine: bytes are little-endian.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self._digest = hashlib.sha256(domain.to_json().encode("ascii"))
@@ -130,7 +136,7 @@ class Checksum:
 
 
 def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | None = None) -> str:
-    """Return the checksum of a domain, of a dataset's arrays, and of its `at_most`."""
+    """Return one checksum, in hex, of the domain, the arrays and `at_most` of a dataset."""
     digest = Checksum(domain)
     digest.add_all(arrays)
     if at_most is not None:
@@ -226,7 +232,8 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the facts that :func:`save` wrote in addition to the arrays: checksum, sources, sizes.
 
-    Returns None if the folder has no dataset, or one of an earlier description.
+    Returns None if the folder has no dataset, or if its dataset was encoded from an earlier version
+    of the description.
     """
     notes = _read_facts(Path(folder))
     return None if notes is None or not _same_description(notes) else notes
@@ -245,7 +252,7 @@ def _read_facts(folder: Path) -> dict[str, Any] | None:
 def is_current(folder: str | os.PathLike[str]) -> bool:
     """Return whether a saved dataset agrees with its present description and the user's own files.
 
-    Returns False too if the folder has no readable dataset.
+    If the folder has no readable dataset, this is False.
     """
     try:
         notes = facts(folder)
@@ -260,9 +267,9 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
-    """Check that a saved dataset was made from its present description.
+    """Raise DatasetError if a saved dataset was encoded from an earlier version of its description.
 
-    Raises DatasetError otherwise.
+    A folder without a dataset passes.
     """
     notes = _read_facts(Path(folder))
     if notes is not None and not _same_description(notes):
@@ -328,8 +335,9 @@ def origin(description: Description) -> dict[str, Any]:
     """Return what a dataset is made from at present.
 
     ``coding`` and ``merging`` are the versions of the rules for encoding and for merging mixed
-    bins; ``description`` is the digest of its meaning; ``yaml`` has the checksums of the files that
-    it was read from; ``local`` has the state of each of the user's own files.
+    bins. ``description`` is the digest of the description, ``yaml`` has the checksums of its YAML
+    files, and ``public_benchmark`` says whether the records are public. ``local`` has size, times,
+    inode and checksum of each of the user's own files.
     """
     paths = [file.local for file in description.source_files() if file.local is not None]
     return {
@@ -347,8 +355,9 @@ def origin(description: Description) -> dict[str, Any]:
 def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
     """Return whether a dataset's description declares its records public.
 
-    `made_from` is the result of :func:`origin` when the data were encoded. A description with the
-    same bytes is not parsed again. Raises DatasetError if it is missing or invalid.
+    `made_from` is the result of :func:`origin` when the data were encoded. If the YAML files have
+    not changed since then, they are not parsed again. Raises DatasetError if the description is
+    missing or invalid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])
@@ -356,14 +365,20 @@ def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the bytes of a description, and the encoding rules, are unchanged."""
+    """Return whether the bytes of the YAML files and the versions of the encoding are unchanged.
+
+    Raises DatasetError if there is no file of one of these names.
+    """
     yaml = made_from.get("yaml", {})
     same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
     return same and (made_from.get("coding"), made_from.get("merging")) == (CODING, MERGING)
 
 
 def _same_description(notes: Mapping[str, Any]) -> bool:
-    """Return whether data were encoded from the present description, or no description exists."""
+    """Return whether data were encoded from the present description.
+
+    This is also True if the description exists no more.
+    """
     made_from = notes.get("origin", {})
     try:
         # If no byte has changed, no parsing is needed.
@@ -375,10 +390,10 @@ def _same_description(notes: Mapping[str, Any]) -> bool:
 
 
 def _same_files(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the user's own files are the sources of the encoded data.
+    """Return whether the user's own files have not changed since the data were encoded.
 
-    Size, times and inode are compared first; if these differ, the contents decide. A missing file
-    counts as unchanged: the code that needs it reports it.
+    A file with the same size, times and inode counts as unchanged; otherwise its checksum decides.
+    A missing file counts as unchanged: the code that needs it reports it.
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)
@@ -391,6 +406,7 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # No program can set ctime, the time of the last change of contents or of mtime.
+    # A program can restore mtime after a change, but not ctime, the time of the last change of
+    # contents or attributes.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

@@ -16,36 +16,27 @@ from privcurve.datasets.domain import FAIL, MISSING, Domain
 TRAIN = "train"
 TEST = "test"
 
-# Kinds of parsers.
+# The kinds of files that other modules refer to; `reading.kinds` has all kinds.
 DELIMITED = "delimited"
 PARQUET = "parquet"
-LIBSVM = "libsvm"
-EXCEL = "excel"
-IDX = "idx"
-SKLEARN = "sklearn"
-GENERATED = "generated"
-WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
-# Which records of a more frequent label are kept: random ones, or the first.
+# Value of `records: balance`: of the more frequent labels, random records are kept. Otherwise the
+# first ones are kept.
 RANDOM = "random"
 
-# A table with more values (records × columns) than this is encoded in parts.
+# A table with more than MOST_VALUES values (records × columns) is encoded in parts of about
+# VALUES_OF_PART values, so that it need not fit into memory.
 MOST_VALUES = 100_000_000
 VALUES_OF_PART = 30_000_000
 
-# Version of the encoding, raised when the same description and files yield other codes: data
-# encoded with a lower version are encoded again.
+# Version of the encoding. It rises when the same description and files yield other codes; then data
+# of a lower version are encoded again.
 CODING = 3
-# In all versions, downloaded files and plain text have the same codes.
+# Version in the digests of descriptions of downloaded files and of plain delimited text: such data
+# have the same codes in all versions, so that they need not be encoded again.
 FIRST_CODING = 1
 
-
-def _declare_key(default: Any, *kinds: str) -> Any:
-    """Return a field for a key that only `kinds` of parsers have."""
-    return field(default=default, metadata={"kinds": kinds})
-
-
-# The column of labels in files with numbered fields.
+# Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).
 LABEL = "label"
 
 
@@ -65,23 +56,23 @@ class SourceFile:
 class Parser:
     """How the raw file is read: ``parser`` in dataset.schema.yaml, which explains each key.
 
-    This class has the default of each key, and the kinds of parsers that have the key.
+    This class has the default of each key; :class:`reading.FileKind` has the keys of a kind.
     """
 
     kind: str
-    separator: str = _declare_key(",", DELIMITED)
-    header: bool = _declare_key(False, DELIMITED, EXCEL, PARQUET)
+    separator: str = ","
+    header: bool = False
     fields: tuple[str, ...] = ()
-    extra_fields: str = _declare_key("fail", DELIMITED, EXCEL)
-    comment: str = _declare_key("", DELIMITED, LIBSVM)
-    skip_rows: int = _declare_key(0, DELIMITED, LIBSVM, EXCEL)
-    encoding: str = _declare_key("utf-8-sig", DELIMITED, LIBSVM)
-    zero_based: bool = _declare_key(False, LIBSVM)
-    sheet: str = _declare_key("", EXCEL)
-    rows: int = _declare_key(0, EXCEL)
-    blocks: int = _declare_key(1, IDX)
-    loader: str = _declare_key("", SKLEARN, GENERATED)
-    seed: int = _declare_key(0, GENERATED)
+    extra_fields: str = "fail"
+    comment: str = ""
+    skip_rows: int = 0
+    encoding: str = "utf-8-sig"
+    zero_based: bool = False
+    sheet: str = ""
+    rows: int = 0
+    blocks: int = 1
+    loader: str = ""
+    seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that differ from their defaults, as plain JSON."""
@@ -94,22 +85,12 @@ class Parser:
         """Make a parser from a description's content, or from the result of :meth:`to_dict`."""
         return cls(**{**content, "fields": tuple(content.get("fields", ()))})
 
-    @property
-    def misplaced_keys(self) -> dict[str, tuple[str, ...]]:
-        """Keys that only other kinds of parsers have, with these kinds."""
-        return {
-            key.name: key.metadata["kinds"]
-            for key in fields(self)
-            if self.kind not in key.metadata.get("kinds", (self.kind,))
-            and getattr(self, key.name) != key.default
-        }
-
 
 @dataclass(frozen=True)
 class Subsample:
-    """Which records are taken, a public sub-sample: ``records`` in dataset.schema.yaml.
+    """A public rule that selects some of the records: ``records`` in dataset.schema.yaml.
 
-    Without `parts` it applies to the training files, and the test part is unchanged.
+    Without `parts`, it selects from the training files, and the test records are unchanged.
     """
 
     parts: tuple[str, ...] = ()
@@ -120,15 +101,15 @@ class Subsample:
 
 @dataclass(frozen=True)
 class Unit:
-    """Whose records are protected together: ``unit`` in dataset.schema.yaml."""
+    """The unit of privacy, if it is not the record: ``unit`` in dataset.schema.yaml."""
 
     column: str  # names the person of each record; not a feature
     at_most: int  # maximum number of records of each person
-    seed: int = 0  # seed of the choice of records; public
+    seed: int = 0  # seed for the choice of a person's records; public
 
 
 def _join_values(values: Iterable[str]) -> str:
-    """Return the name of a class from its values; values that differ only in case count once."""
+    """Join the values of a class to its name; use the first of values that differ only in case."""
     spelt: dict[str, str] = {}
     for value in values:
         spelt.setdefault(value.casefold(), value)
@@ -139,7 +120,8 @@ def _join_values(values: Iterable[str]) -> str:
 class LabelSpec:
     """The column of the label and the meaning of its values: ``label`` in dataset.schema.yaml.
 
-    `classes`, with more than two classes, are values with the titles of their classes.
+    With two classes, `negative` and `positive` list the values of each class. With more classes,
+    `classes` pairs each value with the title of its class.
     """
 
     column: str
@@ -150,14 +132,14 @@ class LabelSpec:
 
     @property
     def spellings(self) -> tuple[tuple[str, str], ...]:
-        """Each value with the name of its class; empty if each class has one value, its name."""
+        """Each value with the name of its class; empty if every value is the name of its class."""
         sides = zip((self.negative, self.positive), self.names, strict=False)
         pairs = self.classes or tuple((value, name) for side, name in sides for value in side)
         return () if all(value == name for value, name in pairs) else pairs
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes, each in one spelling; of two, the negative one is first."""
+        """Names of the classes; with two classes, the negative one is first."""
         if self.classes:
             return tuple(dict.fromkeys(title for _, title in self.classes))
         return _join_values(self.negative), _join_values(self.positive)
@@ -172,10 +154,11 @@ class LabelSpec:
 
     @property
     def meaning(self) -> dict[str, Any]:
-        """The facts that determine the codes."""
+        """The fields that determine the codes of labels, for the digest of the description."""
         content = asdict(self)
         if not self.classes:
-            # The key was added after the first encoded data, which must not be encoded again.
+            # The key is newer than the first encoded data. Without it their digest stays the same,
+            # so that they need not be encoded again.
             del content["classes"]
         return content
 
@@ -189,7 +172,7 @@ class Description:
     parser: Parser
     domain: Domain
     label: LabelSpec
-    # The mirror's folder of the raw files: by default the name of the dataset, or of its base.
+    # Folder of the raw files on the mirror; by default the name of the dataset or of its base.
     source: str = ""
     paths: tuple[Path, ...] = ()  # all YAML files of the description
     title: str = ""
@@ -199,11 +182,11 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # The parts of a variant with files of their own.
+    # Of a variant: the parts (`train`, `test`) for which it gives files in place of the base's.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
-    # Number of records in the files of each part, where known.
+    # Number of records in the files of each part (`train`, `test`), if it is known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
     records: Subsample = Subsample()
@@ -211,7 +194,8 @@ class Description:
     # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
-    # Records in each encoded part; 0 for a table that is never encoded in parts.
+    # Number of records in each encoded part; 0: the table is never encoded in parts; None: it is if
+    # it has more than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property
@@ -225,17 +209,17 @@ class Description:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts whose files contain the training records."""
+        """The groups of files (`train`, `test`) that contain the training records."""
         return self.records.parts or (TRAIN,)
 
     @property
     def read_parts(self) -> tuple[str, ...]:
-        """The parts that are read."""
+        """The groups of files that are read: `parts`, and `test` if there is a test set."""
         return (*self.parts, TEST) if self.n_test else self.parts
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
-        """The files of the parts that are read."""
+        """The files of each group in `read_parts`."""
         return {part: self.files[part] for part in self.read_parts if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
@@ -260,9 +244,9 @@ class Description:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that determines the codes, except the contents of local files.
+        """SHA-256, in hex, of everything that determines the codes, except contents of local files.
 
-        Words that change no code (title, sources, places, remarks) are not included.
+        Keys that change no code (such as title, citation and URLs) are not included.
         """
         local = any(file.local for file in self.source_files())
         domain = self.domain
@@ -280,7 +264,7 @@ class Description:
             "unknown": domain.unknown,
         }
         if domain.decimal != ".":
-            # The key was added after the first encoded data, which must not be encoded again.
+            # Like `classes` of the label, the key is newer than the first encoded data.
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
@@ -289,8 +273,8 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # This key causes a new encoding of data from before persons were kept, or 3.0 was
-            # person 3.
+            # `kept` tells data apart that an earlier version encoded, which did not store persons,
+            # or took 3.0 and 3 for two persons: they are encoded again.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons, 3.0 as 3"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -16,17 +16,17 @@ from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
-# Titles of the categories for missing values and for unlisted texts.
+# Titles of the categories for missing values (MISSING) and for unlisted texts (OTHER).
 MISSING = "?"
 OTHER = "other"
 
-# The word for refusing unlisted categories.
+# Value of `unknown`: a category that the description does not list is an error.
 FAIL = "fail"
 
 # Values of date columns are days since this one.
 FIRST_DAY = date(1970, 1, 1)
 
-# Keys of a column that were added after the first datasets.
+# Fields of a column that are newer than the first datasets: `to_json` omits their defaults.
 _LATER = ("spacing", "missing_bin", "dates", "pivot", "patterns", "merged")
 
 
@@ -54,30 +54,31 @@ class Column:
     # Lowest and highest value of a numeric column, in the unit of the file.
     bounds: tuple[float, float] | None = None
     bins: int = 0  # number of bins between the bounds of a numeric column; 0 for a categorical one
-    # Values of a categorical column as spelt in the file, each with the title of its bin. Values
-    # with equal titles share a bin.
+    # Pairs (value, title) of a categorical column: each value as spelt in the file, with the title
+    # of its bin. Values with equal titles share a bin.
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False  # whether the column is public in studies of partially private features
     # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
     spacing: str = coding.EQUAL
-    # Whether a numeric column has one more code, the last, for missing values.
+    # Whether a numeric column has an additional last code for missing values.
     missing_bin: bool = False
-    # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
+    # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
+    # encoded as the number of days since 1970-01-01.
     dates: str = ""
-    # The first of the hundred years for a format with years of two digits; the default is the
-    # convention of `strptime`.
+    # First of the hundred years that years of two digits denote; the default is the convention of
+    # `strptime`, 1969 to 2068.
     pivot: int = 1969
     # Whether the values of a categorical column are patterns: `*` matches any text, and case is
     # ignored. The first pattern that matches a text counts; a text without a match is `other`.
     patterns: bool = False
-    # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
+    # The `bins + 1` edges of a numeric column whose neighbouring bins were merged; else empty.
     merged: tuple[float, ...] = ()
     # The unit of a numeric column's values, such as mmHg; for readers.
     units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
-    # Whether edges of equal width are stored without rounding, as in datasets and models from
-    # before they were rounded; False for other edges.
+    # Whether the edges of equally wide bins are not rounded, as in datasets and models of versions
+    # that did not round them; False for other spacings.
     exact: bool = False
 
     @cached_property
@@ -101,7 +102,7 @@ class Column:
 
     @property
     def n_bins(self) -> int:
-        """How many codes the column has."""
+        """Number of codes of the column, including the code for missing values."""
         return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)
 
     @property
@@ -139,7 +140,7 @@ class Column:
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        # All digits of an edge: a value written like the edge is in the bin above it.
+        # Write all digits of an edge: a value that equals the written edge is in the bin above it.
         ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
         if self.is_whole:
             lasts = [f"{edge - 1:.12g}" for edge in self.edges[1:]]
@@ -157,7 +158,10 @@ class Column:
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """The name of each code for readers: edges with at least three digits, and distinct."""
+        """The name of each code for readers, like `bin_names` but with shorter numbers.
+
+        Edges have three significant digits, or as many more as distinguish them.
+        """
         if self.kind == CATEGORICAL:
             return self.titles
         if self.dates or self.is_whole:
@@ -174,16 +178,19 @@ class Column:
         return f"{self.name} [{self.units}]" if self.units else self.name
 
     def crop(self, first: int, last: int, missing: bool) -> Column:
-        """Return a numeric column with only the bins from `first` to `last`.
+        """Return this numeric column with only its bins from `first` to `last`, inclusive.
 
-        `missing`: whether it has a code for missing values.
+        `missing`: whether the result has a code for missing values.
         """
         edges = self.edges[first : last + 2]
         bins = last - first + 1
         return replace(self, bins=bins, merged=edges, exact=False, missing_bin=missing)
 
     def merge_bins(self, groups: Sequence[int]) -> Column:
-        """Return a numeric column with bins merged by the group of each of its codes."""
+        """Return this numeric column with neighbouring bins merged if their groups are equal.
+
+        `groups` has the group of each code.
+        """
         starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
         if len(starts) == self.bins - 1:
             return self
@@ -191,13 +198,16 @@ class Column:
         return replace(self, bins=len(starts) + 1, merged=edges, exact=False)
 
     def keep_exact(self) -> Column:
-        """Return the column with unrounded edges if rounding moves one of them."""
+        """Return this column with `exact` set if rounding moves an edge of its equally wide bins.
+
+        This is the column of data that were encoded with unrounded edges.
+        """
         plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
         is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
         return replace(self, exact=is_moved)
 
     def format_bounds(self, digits: int = 10) -> tuple[str, str]:
-        """Write the bounds of a numeric column; in a date column, as days."""
+        """Return the bounds of a numeric column as texts; of a date column, as ISO dates."""
         ends = self.edges[:: self.bins]
         if self.is_whole:
             ends = ends[0], ends[1] - 1
@@ -207,25 +217,25 @@ class Column:
 
 @dataclass(frozen=True)
 class Label:
-    """Names of the classes."""
+    """The column of the label, and the names of the classes."""
 
     column: str  # the column of the file that holds the label
     negative: str = ""  # meaning of −1, with two classes
     positive: str = ""  # meaning of +1
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # meanings of 0, 1, …, with more than two classes
-    # How labels are read, which determines no code: the original type of labels that are stored as
-    # texts (:mod:`privcurve.given`).
+    # Original type of labels that are stored as texts (:mod:`privcurve.given`). It decides how
+    # labels are read, but no code, so that domains are equal without it.
     type: str = field(default=given.TEXT, compare=False)
-    # Each text of the file for a class, with the name of the class; empty if the texts are the
-    # names.
+    # Pairs (text, name): each text for a class in the file, with the name of the class. Empty if
+    # these texts are the names.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    # A suffix that is removed from labels.
+    # Suffix that is removed from the labels in a file, such as a full stop.
     strip: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
-        """Return a label with these classes; with two classes the negative one is first."""
+        """Make a label from the names of its classes; with two classes, the negative one first."""
         if len(names) == 2:
             return cls(column, names[0], names[1], public)
         return cls(column, public=public, classes=tuple(names))
@@ -237,7 +247,7 @@ class Label:
 
     @property
     def places(self) -> dict[str, int]:
-        """The position of the class of each text: its name, or a text of the file for it."""
+        """The position of a class by its name, and by each of its spellings in the file."""
         of_names = {name: k for k, name in enumerate(self.names)}
         return of_names | {text: of_names[name] for text, name in self.spellings}
 
@@ -275,7 +285,7 @@ class Domain:
 
     @property
     def n_bins(self) -> tuple[int, ...]:
-        """How many codes each column has."""
+        """Number of codes of each column."""
         return tuple(column.n_bins for column in self.columns)
 
     @property
@@ -306,7 +316,7 @@ class Domain:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.label.names)
 
     def missing_in(self, column: Column) -> tuple[str, ...]:
@@ -315,12 +325,15 @@ class Domain:
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """Which columns have codes in the order of their values."""
+        """For each column, whether its codes have the order of their values."""
         return tuple(column.ordered for column in self.columns)
 
     @property
     def mixed_bins(self) -> tuple[int, ...] | None:
-        """Number of mixed or whole-number bins of each column; None if no column has any."""
+        """Number of bins of each column with mixed or whole-number spacing, 0 for other columns.
+
+        None if there is no such column. Learners that want few bins merge these.
+        """
         fine = (MIXED, MIXED_HIGH, WHOLE)
         bins = tuple(
             column.bins if column.spacing in fine and not column.merged else 0
@@ -340,12 +353,12 @@ class Domain:
         return replace(self, columns=columns)
 
     def to_json(self) -> str:
-        """Write the domain in its canonical form (sorted keys, no blanks).
+        """Write the domain as canonical JSON (sorted keys, no blanks), for checksums.
 
-        Keys that were added after the first datasets are omitted if they have their defaults, so
-        that the checksums of those datasets stay. Also omitted are facts that determine no code:
-        how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
-        :meth:`to_dict` has them.
+        Keys that are newer than the first datasets are omitted if they have their defaults, so that
+        the checksums of those datasets do not change. Also omitted are facts that determine no
+        code: how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
+        :meth:`to_dict` includes these facts.
         """
         columns = []
         for column in self.columns:
@@ -413,7 +426,7 @@ class Domain:
 
 @lru_cache(maxsize=4096)
 def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
-    """Return whether rounding moves an edge of equal bins."""
+    """Return whether rounding moves an edge of equally wide bins."""
     column = Column("", NUMERIC, bounds, bins, dates=dates)
     try:
         return column.edges != replace(column, exact=True).edges

@@ -14,8 +14,8 @@ MOST = 20
 class DatasetError(ExpectedError, RuntimeError):
     """Error about a dataset, its description or its file.
 
-    The message names the culprit (dataset, file, line, column) and the remedy; `faults` has each
-    fault separately.
+    The message names the culprit (dataset, file, line, column) and the remedy; `faults` lists the
+    faults one by one.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -24,33 +24,34 @@ class DatasetError(ExpectedError, RuntimeError):
 
 
 class UndecidedError(DatasetError):
-    """A description with undecided keys."""
+    """Error about a description with undecided keys (:mod:`privcurve.datasets.blanks`)."""
 
     exit_code = UNDECIDED
 
 
 class Problems:
-    """Faults of a dataset's description or files.
+    """Collects the faults of a dataset's description or files, to report them in one error.
 
-    With `is_file`, `dataset` is the name of a file or frame, which each message contains already.
+    With `is_file`, `dataset` is the name of a file or frame. The messages already contain this
+    name, so that the error does not put it before a single message.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        # Messages, each with the number of its faults.
+        # By key: the first message with this key, and how many faults have the key.
         self._faults: dict[Hashable, tuple[str, int]] = {}
         self.n_unread = 0  # number of unreadable records, which count as records
-        # The faults of each skipped record, by its line (:class:`Skipped`).
+        # By line: the faults of the record at this line, which is skipped (:class:`Skipped`).
         self.rows: dict[int, list[str]] = {}
-        # Remarks, which are not faults, with their numbers of lines or rows.
+        # Remarks, which are not faults: how many lines or rows each one concerns.
         self._noted: Counter[str] = Counter()
 
     def add(self, message: str, key: Hashable = None) -> None:
         """Add a fault.
 
-        Faults with equal keys are counted, and only the first is reported. By default the key is
-        the message.
+        Of several faults with the same key, only the first message is reported, with the number of
+        the others. By default the key is the message.
         """
         key = message if key is None else key
         if key in self._faults or not self.full:
@@ -62,7 +63,7 @@ class Problems:
         self.add(f"{fault} {remedy}", key)
 
     def note(self, what: str, n: int = 1) -> None:
-        """Add `n` lines or rows to a remark, which is not a fault."""
+        """Note that the remark `what`, which is not a fault, concerns `n` more lines or rows."""
         if n:
             self._noted[what] += n
 
@@ -78,11 +79,11 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """Whether the faults fill a message, so that looking for more is useless."""
+        """Whether one message can hold no more faults, so that the search for them may end."""
         return len(self._faults) >= MOST
 
     def check(self) -> None:
-        """Raise an error with all problems, if there are any."""
+        """Raise a DatasetError that lists all faults, if there are any."""
         messages = self.messages
         if not messages:
             return
@@ -97,7 +98,7 @@ class Problems:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """One message for each problem."""
+        """One message for each key, with the number of further faults with this key."""
         return tuple(
             message + (f" ({n - 1} more like it)" if n > 1 else "")
             for message, n in self._faults.values()
@@ -108,5 +109,5 @@ class Skipped(Problems):
     """Problems of a file whose faulty records are skipped instead of raising errors."""
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
-        """Add a fault of the record at a line, without counting it with others."""
+        """Store a fault under the line of its record, without the remedy."""
         self.rows.setdefault(line, []).append(fault.removesuffix("."))

@@ -31,7 +31,8 @@ from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
 
-# A share of a column's values outside its bounds above this is an error, unless it is expected.
+# Largest share of a column's values that may be outside its bounds. A larger share is an error,
+# unless the description says `clipping: expected`.
 REFUSED = 0.5
 
 
@@ -61,7 +62,10 @@ def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
 def load_rows(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the dataset of :func:`load`, and its two parts' positions among the records read."""
+    """Return the dataset of :func:`load`, and the positions of its training and its test records.
+
+    A position counts all records that were read; test records follow the training records.
+    """
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
     return Dataset(**common, X=train.X, y=train.y), train.rows, test_rows
@@ -72,10 +76,10 @@ def load_places(
 ) -> tuple[str, NDArray[np.intp]]:
     """Return the checksum of the dataset of :func:`load`, and the place of each training record.
 
-    A place is a position among the records as read, before any is dropped: of the record itself,
-    or, with a unit, of its person's first record. Only the first `at_most` records of each person
-    count for the places of later records, so that the number of a person's records does not move
-    others.
+    Without a unit, the place of a record is its position among the records as read, before any is
+    dropped. With a unit, it is the place of the first record of the same person. To these places,
+    only the first `at_most` records of each person count: so further records of a person do not
+    move the places of others.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -94,7 +98,7 @@ def load_places(
 def prepare(
     name: str, folder: str | os.PathLike[str], watch: Callable[[RawTable], None] | None = None
 ) -> Dataset | PartedDataset:
-    """Load a dataset and save it to a folder, in parts if its description says so.
+    """Load a dataset and save it to a folder; in parts if it is large, or its description says so.
 
     Parameters and errors are as in :func:`load`.
 
@@ -118,14 +122,15 @@ def _load_parts(
     sink: _GrowingArrays | PartWriter,
     watch: Callable[[RawTable], None] | None,
 ) -> tuple[Coded, NDArray[np.intp], dict[str, Any]]:
-    """Fetch, read, encode and check; write training records to the sink.
+    """Fetch, read, encode and check a dataset; add the training records to the sink.
 
-    Return the encoded test part, its positions among the records read, and the other facts of the
-    dataset.
+    Returns the encoded training records (without codes if the sink writes them to files), the
+    positions of the test records among the records read, and the arguments of :class:`Dataset` and
+    :class:`PartedDataset` in common, with the arrays of the test set.
     """
     name = description.name
     files = fetch(description)
-    # The state of files is noted before reading: they may change meanwhile.
+    # Store the state of the files before reading: a change during reading must not look current.
     made_from = origin(description)
     digests = {Path(path): state["sha256"] for path, state in made_from["local"].items()}
     sources = checksums(files, digests)
@@ -168,7 +173,10 @@ def _load_parts(
 
 
 def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
-    """Return the number of the person of each record, the same in both parts."""
+    """Return the number of each record's person, as arrays ``persons`` and ``persons_test``.
+
+    A person has the same number in both.
+    """
     numbers: dict[str, int] = {}
     arrays = {}
     for key, part in (("persons", train), ("persons_test", test)):
@@ -182,10 +190,11 @@ def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.in
 def checksums(
     files: Mapping[str, Sequence[RawFile]], digest_of: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
-    """Return the checksum of each raw file by name, and by part if two files have the same name.
+    """Return the checksum of each raw file, by its name; by part and name if names are not unique.
 
-    `digest_of` has checksums by path; these files are not read again. Raises DatasetError if two
-    files have the same bytes: records would count twice, or would be both trained and tested on.
+    `digest_of` has known checksums by path: these files are not read again. Raises DatasetError if
+    two files have the same bytes: records would count twice, or would be both trained and tested
+    on.
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
@@ -217,12 +226,13 @@ def _read(
 ) -> tuple[Coded, list[ColumnCounts]]:
     """Read and encode the files of `parts` one after another, up to `first` records (0: all).
 
-    With a unit, return only the records that it keeps of each person.
+    Returns the encoded records (with a unit, at most `at_most` of each person), and for each column
+    the outcomes of its encoding.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
         n_before = sink.n_rows + problems.n_unread
-        # A dataset without files is read as None.
+        # A dataset without files (of scikit-learn, or generated) is read with `None` as its file.
         for file in files.get(part, (None,)):
             most = min(first - sink.n_rows, sys.maxsize) if first else None
             for table in reading.read(description, file, problems, most):
@@ -243,7 +253,11 @@ def _read(
 
 
 class _GrowingArrays:
-    """Arrays of codes that grow in pieces, if possible not beyond the expected length."""
+    """Collects codes and labels in arrays that grow as pieces are added.
+
+    The description gives the expected number of records; the arrays do not grow beyond it before
+    there are more records, to save memory.
+    """
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
         self._domain = domain = description.domain
@@ -260,7 +274,8 @@ class _GrowingArrays:
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
-            # The expected number comes from the description and may be wrong.
+            # The expected number comes from the description and may be too large or too small:
+            # double the arrays up to this number, and beyond it.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
@@ -283,7 +298,7 @@ class _GrowingArrays:
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
-    """Compare the number of records in a part's files with the description."""
+    """Add a problem if the files of a part have no records, or another number than expected."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
     if not n_read:
         problems.add(f"{source} holds no records")
@@ -296,7 +311,7 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that a number of records differs from the description."""
+    """Add the problem that a number of records, in words `what`, differs from `key`: `expected`."""
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
         "replace it. The number of records is public: decide whether it may be known, before "
@@ -305,7 +320,7 @@ def _add_wrong_number(
 
 
 def _sample(description: Description, coded: Coded, problems: Problems) -> Coded:
-    """Keep the records that the description selects, and check labels and number."""
+    """Return the records that `records: balance` selects; check their labels and their number."""
     records = description.records
     if problems.any:
         return coded
@@ -344,9 +359,9 @@ def check_kept(
 def _find_clipped_shares(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
-    """Return the share of clipped values of each column that has any.
+    """Return the share of clipped values by column, without columns of which no value was clipped.
 
-    A column with mostly clipped values is a problem, unless that is expected.
+    A share above `REFUSED` is a problem, unless the description expects it.
     """
     shares = {}
     for of_column in counts:
@@ -366,7 +381,7 @@ def _find_clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return notes on columns and parts with more than :data:`NOTED` of their values clipped.
+    """Return a note for each column and part of which a share above :data:`NOTED` was clipped.
 
     `facts` is the result of :func:`privcurve.datasets.facts`.
     """

@@ -1,4 +1,4 @@
-"""Partitioned codes: files written while a table is read, which is never entirely in memory."""
+"""Write the codes of a large table to files, in parts, so that the table need not fit in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
-# Prefix of the folders of parts in the folder of an encoded dataset; unfinished ones are hidden.
+# The folder of an encoded dataset has a folder for its parts, whose name begins with PARTS. While
+# the parts are being written, its name begins with UNFINISHED.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
 
@@ -28,8 +29,9 @@ UNFINISHED = ".parts-"
 class PartWriter:
     """Context manager that writes codes in parts to the folder of an encoded dataset.
 
-    Codes are added in pieces. Each column of a part is contiguous, as compiled loops read it. Parts
-    that are not kept are removed on exit, and parts of a killed process on entry.
+    Codes are added in pieces. Each column of a part is contiguous in its file, for the compiled
+    loops that read it column by column. On exit, parts are removed unless :meth:`keep` was called;
+    on entry, parts that a killed process left are removed.
     """
 
     def __init__(self, description: Description, folder: Path) -> None:
@@ -79,7 +81,7 @@ class PartWriter:
                 self._write()
 
     def _write(self) -> None:
-        """Write the codes of a part."""
+        """Write the buffered codes to a file, as the next part."""
         codes = np.ascontiguousarray(self._buffer[:, : self._n_buffered])
         path = self._path_of(len(self._sizes))
         replace_file(path, partial(np.save, arr=codes, allow_pickle=False))
@@ -91,7 +93,7 @@ class PartWriter:
 
     @property
     def coded(self) -> Coded:
-        """Labels of all records; the codes are in the files."""
+        """The labels of all records added so far, without codes, which are in the files."""
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
@@ -99,7 +101,11 @@ class PartWriter:
         return Coded(no_codes, y, self.n_rows, np.empty(0, dtype=np.intp))
 
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Write the labels of each part; return the checksum of the same records in memory."""
+        """Write the labels of each part to its file, and return the checksum of the dataset.
+
+        The checksum equals the checksum of the same records in memory. `more` has the arrays of the
+        test set.
+        """
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
         for number, labels in enumerate(np.split(train.y, ends[:-1])):
@@ -108,7 +114,7 @@ class PartWriter:
         return self._checksum.text
 
     def keep(self, checksum: str) -> tuple[Part, ...]:
-        """Move all parts to their final folder, remove earlier parts, and return the new ones."""
+        """Move the parts to their final folder, remove older folders of parts, return the parts."""
         place = self._folder / f"{PARTS}{checksum[:16]}"
         digests = [digest_of(self._path_of(number)) for number in range(len(self._sizes))]
         with write_errors(place):

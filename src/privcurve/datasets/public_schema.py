@@ -1,4 +1,4 @@
-"""Schema: the public facts of a raw table, given in Python, for DataFrames."""
+"""Schema: the public facts about a DataFrame or another raw table, given in Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label")
 
-# The key that is undecided in a draft, by kind of column.
+# By kind of column: the key that a draft leaves undecided.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
 # An example of a unit, for messages.
@@ -69,8 +69,8 @@ class Schema:
         A mapping may list markers of missing values in this column alone:
         ``{"bounds": [0, 50], "missing": [99]}``. None: undecided.
     label : sequence, or mapping
-        The classes with the values of `y`, with two classes the negative one first: texts,
-        numbers, truth values, Decimals, dates or times. A mapping: keys of a description.
+        A sequence: the classes as in `y` (texts, numbers, truth values, Decimals, dates or times);
+        of two classes, the negative one comes first. A mapping: keys of a description.
         scikit-learn expects sorted classes: a fit warns if they are not sorted.
     missing : str
         ``fail``: a missing value is an error (in a categorical column with ``unknown="other"``,
@@ -81,15 +81,15 @@ class Schema:
     n_bins : int, optional
         Number of bins of each numeric column without its own; by default 64.
     spacing : str
-        Spacing of these bins: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
-        (:func:`privcurve.coding.edges`).
+        Spacing of the bins of each numeric column without its own: ``mixed``, ``mixed-high``,
+        ``equal``, ``log`` or ``log1p`` (:func:`privcurve.coding.edges`).
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
         contribute at most this many training rows each (docs/your_data.md).
     unnamed : str
-        ``fail``: rows without column names, such as an array, are an error if there are several
-        columns; ``in_order``: their columns are the schema's, in this order. This is for tools
-        that pass arrays, such as scikit-learn's ``BaggingClassifier`` (without
+        ``fail``: rows without column names, such as an array, are an error if the schema has
+        several columns; ``in_order``: an array has the columns of the schema, in its order. This is
+        for tools that pass arrays, such as scikit-learn's ``BaggingClassifier`` (without
         ``bootstrap_features``, which reorders columns). YAML has no such key.
 
     Raises
@@ -117,7 +117,7 @@ class Schema:
     schema with ``label=[0, 1]``.
     """
 
-    # Facts about each column that is decided later.
+    # Defaults for a column whose possible values are set later (`__setitem__`).
     _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
 
     unnamed: str = FAIL
@@ -155,7 +155,7 @@ class Schema:
         self._set_facts(facts, _list_labels(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
-        # In Unicode's composed form, like descriptions and the values of files.
+        # Normalize texts to NFC, like descriptions and the values of files, so that they can match.
         self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
@@ -236,15 +236,15 @@ class Schema:
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Set a column's possible values: a pair of bounds, a list of categories, or a mapping.
+        """Set the possible values of a column: a pair of bounds, a list of categories or a mapping.
 
-        The name ``unit`` sets the unit of privacy, as in a new schema, or ``none``. The name
-        ``label`` sets the classes, if they are undecided.
+        The name ``unit`` sets the unit of privacy: a mapping as in a new schema, or the word
+        ``none``. The name ``label`` sets the classes, if they are undecided.
         """
         name = compose_words(name)
         is_none = isinstance(value, str) and value == "none"
         of_persons = is_none or (isinstance(value, Mapping) and "column" in value)
-        # A column may be called unit too.
+        # A column may have the name "unit", too: then only a value for a unit sets the unit.
         if name == "unit" and name in self._facts and (of_persons or name not in self.names):
             if not of_persons:
                 raise DatasetError(f'Schema: unit must be {_UNIT} or "none"; got {value!r}')
@@ -266,7 +266,7 @@ class Schema:
         words["gaps"] |= MISSING in old.get("categories", ())
         entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(value, Mapping) and "bounds" in entry:
-            # Other keys of the draft are kept, such as the format of dates.
+            # Keep the other keys that the draft has for this column, such as the format of dates.
             same = old if old.get("kind") == entry["kind"] else {}
             words = {key: entry.get(key) if word is None else word for key, word in same.items()}
             entry = {**(words or entry), "bounds": entry["bounds"]}
@@ -318,7 +318,7 @@ class Schema:
             raise DatasetError(str(error)) from None
         description = build("schema", Path("Schema"), content)
         domain = description.domain
-        # Dates and similar classes are texts in a description.
+        # In a description, classes such as dates are texts: restore their type.
         label = replace(domain.label, type=given.type_of_classes(self._values))
         return replace(description, domain=replace(domain, label=label))
 
@@ -334,12 +334,12 @@ class Schema:
         return self._values if len(self._values) == len(names) else names
 
     def classes_as(self, y: Any) -> list[Any]:
-        """Return the classes in the type of `y`, so that they equal its labels.
+        """Return the classes in the type of `y`, so that they equal the labels in `y`.
 
         The result is `classes` if they have this type (numbers and truth values count as one type),
         or if `y` is a list, which has no dtype. Otherwise all labels together determine the type:
-        the classes 0 and 1 become texts for labels "0" and "1", texts of days become times. The
-        result is 0 … K − 1 if labels are :meth:`positions`. No single label determines the type.
+        the classes 0 and 1 become texts for labels "0" and "1", texts of days become times. If the
+        labels are positions of the classes (:meth:`positions`), the result is 0 … K − 1.
 
         Raises
         ------
@@ -396,7 +396,7 @@ class Schema:
         ----------
         frame : DataFrame, mapping of columns or array
         train : bool
-            Whether these rows train a model: then clipped values above 5 % of a column warn.
+            Whether these rows train a model; if so, a column with over 5 % clipped values warns.
 
         Raises
         ------
@@ -408,8 +408,8 @@ class Schema:
     def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
 
-        Labels may have any spelling of the schema. Whole numbers from 0 to K − 1 that are not all
-        classes themselves are positions already: tools of scikit-learn encode labels this way.
+        A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
+        and some are not classes, they are positions already: scikit-learn's tools encode so.
 
         Raises
         ------
@@ -422,7 +422,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: Any) -> bool:
-        """Return whether labels are positions, and some of them are also classes."""
+        """Return whether labels are positions, and one of the numbers 0 … K − 1 is also a class."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))
@@ -444,7 +444,7 @@ class Schema:
         return (codes > 0).astype(np.int64) if len(label.names) == 2 else codes.astype(np.int64)
 
     def to_yaml(self) -> str:
-        """Return the schema in the words of a description (docs/datasets.md)."""
+        """Return the schema as YAML, with the keys of a description (docs/datasets.md)."""
         import yaml
 
         facts = dict(self._facts)
@@ -471,7 +471,7 @@ class Schema:
 def _describe_column(
     name: str, value: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
-    """Return a column as keys of a description."""
+    """Return a column as keys of a description; `value` may override the other arguments."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
     numbers = {"n_bins": bins, "spacing": spacing}
     if value is None:
@@ -507,7 +507,7 @@ def _describe_column(
 
 
 def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
-    """Add `other` and `?` to a list or mapping of categories, if requested and absent."""
+    """Add `other` (if `others`) and `?` (if `gaps`) to a list or mapping of categories."""
     words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
     extra = {word: word for word in words if word not in listed}
     return [*listed, *extra] if isinstance(listed, list) else listed | extra
@@ -525,7 +525,7 @@ def _describe_label(value: Any) -> dict[str, Any]:
 
 
 def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return an entry as keys of a description; `keys` hold values of a column."""
+    """Return an entry as keys of a description; values at `keys` become texts or whole numbers."""
     words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
     for key in keys:
         value = entry.get(key)
@@ -533,13 +533,13 @@ def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any
             words[key] = _yaml_value(value)
         elif key in entry:
             is_one = isinstance(value, str) or not hasattr(value, "__iter__")
-            # None is undecided.
+            # None means undecided, and stays None.
             words[key] = None if value is None else _word(value) if is_one else _list_words(value)
     return words
 
 
 def _list_words(values: Any) -> list[Any]:
-    """Return values of a column in the form of a description."""
+    """Return values of a column as a description lists them: texts or whole numbers."""
     return [_word(value) for value in values]
 
 
@@ -555,18 +555,18 @@ def _word(value: Any) -> Any:
         given.check_word(value)
     except ValueError as error:
         raise DatasetError(f"Schema: {error}") from None
-    # A day may be given as its midnight.
+    # NumPy and pandas may store a day as the time of its midnight.
     return (text_of(value) or "").removesuffix("T00:00:00")
 
 
 def _list_labels(label: Any) -> list[Any]:
-    """Return the classes in the form of labels; none if several values form one class."""
+    """Return the classes as labels of `y`; an empty list if several values form one class."""
     values = label_values(label) if isinstance(label, Mapping) else label
     return [given.plain_label(value) for value in values]
 
 
 def _plain_bound(value: Any) -> Any:
-    """Return a bound as a Python value, from days of NumPy and pandas, and Decimals."""
+    """Convert a bound that is a day of NumPy or pandas, or a Decimal, to a date or a float."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[D]").item()
     return float(value) if isinstance(value, Decimal) else value
@@ -575,7 +575,7 @@ def _plain_bound(value: Any) -> Any:
 def _is_day(value: Any) -> bool:
     """Return whether a bound is a date, or the text of a date (2024-12-31)."""
     try:
-        # A missing time of pandas is a date that does not equal itself.
+        # NaT of pandas is an instance of `date`, but does not equal itself.
         is_date = isinstance(value, date) and value == value
         return is_date or date.fromisoformat(value).isoformat() == value
     except (TypeError, ValueError):
@@ -587,7 +587,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _yaml_value(value: Any) -> Any:
-    """Return a value in YAML's types: lists, and Python's numbers."""
+    """Convert a value to types that YAML has: lists for tuples and arrays, texts for dates."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):

@@ -1,6 +1,6 @@
-"""Unencoded records of datasets, for models without privacy, to measure the cost of encoding.
+"""Unencoded records of datasets, for models without privacy that measure the cost of encoding.
 
-They are read when needed and never stored: only codes are written to a folder.
+The records are read when needed and never stored: only codes are written to a folder.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, list_cells
 
-# Maximum number of categories in a column for scikit-learn's histogram gradient boosting.
+# Maximum number of categories in a column: scikit-learn's histogram gradient boosting has no more.
 MOST_CATEGORIES = 255
 
 Matrix = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Columns of a dataset's records as numbers; NaN is missing."""
+    """The columns of a dataset as matrices of numbers; NaN is a missing value."""
 
     # (n_rows, n_columns): numbers in the unit of the file; categories as 0, 1, … without an order.
     X: Matrix
@@ -36,12 +36,13 @@ class Columns(NamedTuple):
 
 
 def raw_columns(dataset: Dataset) -> Columns:
-    """Read the unencoded columns of an encoded dataset from its files; rows are in its order.
+    """Read the unencoded columns of an encoded dataset from its files, in the order of its rows.
 
     Numbers are neither clipped nor binned, and dates are days since 1970-01-01. Each text of a
-    categorical column is a category of its own, whatever its group; beyond `MOST_CATEGORIES` the
-    rarest share one. Raises DatasetError like :func:`privcurve.datasets.load`, and if the files or
-    the description have changed since the dataset was encoded.
+    categorical column is a category of its own, even if the domain puts several texts into one bin.
+    If there are more than `MOST_CATEGORIES`, the rarest are merged into one category.
+    Raises DatasetError like :func:`privcurve.datasets.load`, and if the files or the description
+    have changed since the dataset was encoded.
     """
     description = describe(dataset.name)
     pieces = _Pieces(description.domain)
@@ -57,7 +58,11 @@ def raw_columns(dataset: Dataset) -> Columns:
 
 
 def coded_columns(dataset: Dataset) -> Columns:
-    """Return the codes of a dataset in the same form: bins in their order, categories as such."""
+    """Return the codes of a dataset as columns of numbers, to compare with :func:`raw_columns`.
+
+    Bins of numbers keep their order, and their code for missing values becomes NaN. Rare categories
+    are merged as in :func:`raw_columns`.
+    """
     columns = dataset.domain.columns
 
     def convert(codes: NDArray[Any]) -> Matrix:
@@ -113,7 +118,7 @@ class _Pieces:
         return values
 
     def join(self) -> Matrix:
-        """Return all records; in columns with many categories the rarest share one."""
+        """Return the matrix of all records; rare categories merge if a column has too many."""
         X = np.concatenate(self._pieces)
         self._pieces = []
         for j, counts in self._counts.items():
@@ -122,7 +127,10 @@ class _Pieces:
 
 
 def _merge_rare(values: Matrix, counts: Mapping[int, int]) -> Matrix:
-    """Return the numbers of categories; if there are too many, the rarest share one."""
+    """Return a column of category numbers; if there are too many categories, merge the rarest.
+
+    `counts` has the number of records of each category.
+    """
     if len(counts) <= MOST_CATEGORIES:
         return values
     by_frequency = sorted(counts, key=lambda number: (-counts[number], number))

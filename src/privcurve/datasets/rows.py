@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 
-# Number of rows that are compared with their predecessors at once.
+# Number of rows that are compared with their predecessors in one step; limits the memory of copies.
 _AT_ONCE = 2**16
 
 
 def distinct(
     X: Codes, y: NDArray[np.integer[Any]]
 ) -> tuple[Codes, NDArray[np.int8], NDArray[np.int64]]:
-    """Merge equal rows with equal labels; return rows, labels and the number of records of each.
+    """Merge equal rows with equal labels; return the distinct rows, their labels and their counts.
 
-    Labels are −1 and +1, or 0, 1, … with more than two classes. Rows are in lexicographic order
-    (columns first, then label), independent of the order of the records.
+    Labels are −1 and +1, or 0, 1, … with more than two classes. The result is in lexicographic
+    order (columns first, then label), independent of the order of the records.
     """
     if len(X) != len(y):
         raise ValueError(f"X and y must have the same number of rows; got {len(X)} and {len(y)}")
     if len(X) == 0:
         return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
-    # Big-endian bytes compare like the numbers, so entire rows compare as bytes.
+    # Big-endian bytes are in the order of the numbers, so that rows can be sorted as byte strings.
     table = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype.newbyteorder(">"))
     table[:, :-1] = X
     table[:, -1] = np.maximum(y, 0)
     packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    # Like np.unique, but without two more tables of all rows.
+    # The same as np.unique, but without its two additional copies of the table.
     order = np.argsort(packed, kind="stable")
     new = np.ones(len(order), dtype=bool)
     for start in range(1, len(order), _AT_ONCE):
@@ -45,10 +45,11 @@ def distinct(
 def stratified_folds(
     y: NDArray[np.integer[Any]], n_folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Distribute records to `n_folds` folds, each class evenly; return the fold of each, from 0 on.
+    """Distribute the records of each class evenly to folds; return the fold of each record, from 0.
 
-    Each fold has the floor or the ceiling of an equal share of each class, and of all records.
-    Raises ValueError if there are fewer than 2 folds, or more than records of the smallest class.
+    The numbers of records of a class in two folds differ by at most one, and so do the sizes of
+    folds. Raises ValueError if `n_folds` is less than 2, or more than the number of records of the
+    smallest class.
     """
     y = np.asarray(y)
     labels = check_folds(y, n_folds)
@@ -83,9 +84,10 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def label_persons(
     y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
-    """Return the label of each person, and the position of each record's person among them.
+    """Return a label for each person, and for each record the position of its person in the labels.
 
-    A person has the rarest label of its records, so that each fold has its share of rare labels.
+    The label of a person is the rarest of all labels that the person's records have. Folds that are
+    stratified by these labels have equal shares of persons with rare labels.
     """
     each, places = np.unique(persons, return_inverse=True)
     labels, of_records, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -98,9 +100,10 @@ def label_persons(
 def balance_labels(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
-    """Return the positions of equally many records of each label, as many as the rarest label has.
+    """Select equally many records of each label, as many as the rarest label has.
 
-    They are the first records of each label, or random ones if `rng` is given.
+    The function returns the sorted positions of the first records of each label, or of random ones
+    if `rng` is given.
     """
     labels, sizes = np.unique(y, return_counts=True)
     chosen = []

@@ -1,4 +1,4 @@
-"""Short forms of a dataset's YAML file, expanded: patterns of names, and `based_on`."""
+"""Expand the short forms in a dataset's YAML file: patterns of names, and `based_on`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Keys for which a variant gives only the differing entries.
+# Mappings of which a variant gives only the entries that differ from its base.
 _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    r"""Expand a pattern such as ``pixel{0..783}``; other names are returned unchanged."""
+    r"""Return the names that a pattern such as ``pixel{0..783}`` stands for; ``\{`` escapes it."""
     texts = _RANGE.split(pattern)
     ranges = []
     size = 1
@@ -40,17 +40,17 @@ def names_of(pattern: str) -> list[str]:
 
 
 def escape_name(name: str) -> str:
-    """Return the pattern that expands to a given name only."""
+    """Return the pattern that expands to exactly the given name."""
     return re.sub(r"(\{\d+\.\.\d+\})", r"\\\1", name)
 
 
 def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     """Expand the patterns in a description, and the names of its public columns.
 
-    All words that are compared with a file's are normalized to NFC, so that equal-looking texts are
-    equal.
+    All words that are compared with words in the data files are normalized to NFC, so that texts
+    that look equal are equal.
     """
-    # File names are bytes to the system: they stay unchanged.
+    # File names stay unchanged: for the file system, NFC and other forms are different names.
     result = {
         key: value if key == "files" else compose_words(value) for key, value in content.items()
     }
@@ -76,7 +76,7 @@ def _expand_names(patterns: Iterable[str]) -> list[str]:
 
 
 def compose_words(value: Any) -> Any:
-    """Normalize all texts of a content to NFC."""
+    """Normalize all texts in a value, including keys and entries of lists and mappings, to NFC."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
@@ -89,11 +89,11 @@ def compose_words(value: Any) -> Any:
 def merge_content(
     base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
 ) -> dict[str, Any]:
-    """Return the content of a description that is based on another."""
+    """Merge the changes of a variant into its base's content; add contradictions to `problems`."""
     result = {**base, **changes}
     name = result.pop("based_on")
     if "files" in changes:
-        # It has records of its own, which need not be public if the base's are.
+        # The variant has records of its own, which are not public just because the base's are.
         result["public_benchmark"] = changes.get("public_benchmark", False)
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:

@@ -1,1 +1,1 @@
-"""Experiments: studies, the list of their runs, and the execution of one job."""
+"""Experiments: studies, the runs that they need, and the jobs that train these runs."""

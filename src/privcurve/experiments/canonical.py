@@ -1,4 +1,4 @@
-"""Canonical texts of numbers, titles, settings and keys, so that equal things are equal texts."""
+"""Canonical texts of numbers, titles, settings and keys: equal values have equal texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def number(value: float) -> str:
 
 
 def real(value: float) -> float:
-    """Return a number as a float; refuse an integer of more than 308 digits."""
+    """Return a number as a float; raise ValueError if an integer is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -31,7 +31,10 @@ def real(value: float) -> float:
 
 
 def check_distinct(what: str, values: Iterable[object]) -> None:
-    """Refuse numbers that are equal, or that differ only by rounding."""
+    """Raise ValueError if two of the numbers in `values` are equal or differ only by rounding.
+
+    Other values are ignored. Messages begin with `what`.
+    """
     reals = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
         numbers = sorted(map(real, reals))
@@ -46,7 +49,7 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
 
 
 def title(words: str) -> str:
-    """Write a title on one line, normalized to NFC."""
+    """Return a title on one line, normalized to Unicode's form NFC."""
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
@@ -81,7 +84,7 @@ def digest(value: Any) -> str:
 
 
 def digest_of_texts(texts: Sequence[Sequence[str]], *others: Any) -> str:
-    """Return the digest of ``[texts, *others]``, optimized for many texts."""
+    """Return ``digest([texts, *others])``, but faster for many texts."""
     return _hash(f"[{_encode(texts)},{text(others)[1:]}")
 
 

@@ -1,6 +1,6 @@
-"""Results of the contract for a user's own learners, one file per learner, stored with the studies.
+"""Files with the results of the contract check of a user's own learners, one per learner.
 
-:func:`.learners.own.tried` reads them.
+They are written here and read by :func:`.learners.own.tried`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """Result of the contract for one learner: a word of :mod:`.learners.own`, and the reason.
+    """Result of the contract check of one learner."""
 
-    Its status is ``derived`` if the statements of all fits are derived.
-    """
-
-    result: str
+    result: str  # a constant of `learners.own`: KEPT, BROKEN or NOT_TRIED
     why: str
-    status: str = CLAIMED
+    status: str = CLAIMED  # `derived` if the statements of all fits are derived
 
 
 def write(name: str, finding: Finding, tried: str) -> None:
-    """Store the result of the contract for a learner whose :func:`digest` was `tried`."""
+    """Store the result of the contract check of a learner.
+
+    `tried` is the learner's :func:`digest` before the check: its files may change meanwhile.
+    """
     content: dict[str, Any] = {"learner": name, **finding._asdict()}
     content |= {"version": own.version(name), "digest": tried}
     text = json.dumps(content, indent=1, ensure_ascii=False)
@@ -35,7 +35,7 @@ def write(name: str, finding: Finding, tried: str) -> None:
 
 
 def is_current(name: str) -> bool:
-    """Return whether the file exists and belongs to the present learner and contract."""
+    """Return whether a learner's result exists and is of the present code."""
     try:
         content = json.loads(own.contract_file(name).read_text("utf-8"))
         return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]
@@ -44,5 +44,5 @@ def is_current(name: str) -> bool:
 
 
 def digest(name: str) -> str:
-    """Return a digest of all that determines the result: the code of learner and contract."""
+    """Return a digest of the code that determines the result: of the learner and the auditor."""
     return f"{provenance.checksum(name)} {code_digest(PACKAGE / 'audit')}"

@@ -1,7 +1,14 @@
 """Curves: a method of a study on a dataset, with all of its runs or with the runs of one job.
 
-A curve is split by ε, and at one ε by settings, splits and repeats, in the order of the study, so
-that additions at the end of a study leave earlier parts unchanged.
+A long curve is divided into parts, one per job: first by ε; if one ε takes too long, also by
+settings and splits. The order is the order in the study file. If values are added at the end of a
+list there, earlier parts and their files stay as they are.
+
+If the study selects settings, a curve has two kinds of runs. The *grid* is the cross-validation of
+all settings, by which the best setting at each ε is selected. *Fresh trainings* are later runs of
+the selected setting, with fresh noise, whose scores are the results. A *second round* of the
+selection may compare a few best settings (`Finalists`) in between. Without selection, the grid has
+all runs, and these are the results.
 """
 
 from __future__ import annotations
@@ -36,9 +43,10 @@ T = TypeVar("T")
 
 
 def coded_facts(dataset: str) -> dict[str, Any]:
-    """Return the facts of an encoded dataset, such as the checksums of it and its raw files.
+    """Return the facts of an encoded dataset, such as its checksum and those of its raw files.
 
-    The result is empty if they are unreadable, or if a changed description requires a new encoding.
+    The result is empty if the dataset is not encoded, if the facts are unreadable, or if a changed
+    description requires a new encoding.
     """
     try:
         return facts(CODED / dataset) or {}
@@ -60,9 +68,9 @@ class CurveData(NamedData, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset, and its runs, whether stored or not.
+    """A method of a study on a dataset, and the list of its runs, whether trained or not.
 
-    A curve has all of its runs; a part of it (`parts`) has the runs of one job.
+    A curve has all of its runs. The elements of `parts` are curves with the runs of one job.
     """
 
     study: Study
@@ -73,7 +81,8 @@ class Curve:
     epsilons: tuple[float, ...] = ()
     grid: tuple[Runs, ...] = ()
     fresh: tuple[Split, ...] = ()  # splits for fresh trainings of selected settings
-    # name of a part of the runs at one ε: 3-of-8, best or best~1-of-2; empty for all
+    # Name of a part of the runs at one ε: 3-of-8 (of the grid), or best or best~1-of-2 (fresh
+    # trainings); empty if it has all runs at its ε.
     part: str = ""
 
     @cached_property
@@ -83,7 +92,7 @@ class Curve:
 
     @property
     def data(self) -> Path:
-        """The folder of its encoded dataset."""
+        """The folder of the encoded dataset."""
         return CODED / self.dataset.name
 
     @property
@@ -93,15 +102,16 @@ class Curve:
 
     @property
     def skips_grid(self) -> bool:
-        """Whether its only setting is selected without training its grid.
+        """Whether the only setting of the method is selected without training it on the grid.
 
-        This requires hold-outs: tables of a study with folds show the cross-validated accuracy.
+        This is so only for hold-outs: a study with folds needs the cross-validated accuracy for its
+        tables.
         """
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
     def parts(self) -> list[Curve]:
-        """The curve as jobs train it: complete, at some of its ε, or parts of its runs at one ε."""
+        """The parts that jobs train: the entire curve, some of its ε, or some runs at one ε."""
         seconds = self.at(self.method.epsilons[:1]).seconds
         groups = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
         return [part for epsilons in groups for part in self.at(tuple(epsilons)).cut()]
@@ -113,7 +123,10 @@ class Curve:
         return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
 
     def cut(self) -> list[Curve]:
-        """Return the curve, or parts of at most `most` seconds each if one ε takes longer."""
+        """Return the curve in parts of at most `most` seconds, as far as single runs allow.
+
+        A curve at several ε, or one that takes less, is returned as a whole.
+        """
         if len(self.epsilons) > 1 or self.seconds <= self.most:
             return [self]
         grids = fill(self._short_runs(), self.seconds_of, self.most)
@@ -134,7 +147,10 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid's runs at its ε, with short runs that share expensive work together."""
+        """Yield the grid at its only ε in pieces that are not divided further.
+
+        Points that share expensive work stay together if their piece takes at most `most` seconds.
+        """
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():
             if self.seconds_of((points, splits)) <= self.most:
@@ -146,7 +162,11 @@ class Curve:
 
     @property
     def reads(self) -> list[Curve]:
-        """The parts whose results it needs: all parts of the grid, or the first that selects."""
+        """The parts whose results this part needs.
+
+        The part that selects a setting needs all parts of the grid; later parts of the fresh
+        trainings need the part that selects. Other parts need none.
+        """
         if not self.fresh or self.grid or self.skips_grid:
             return []
         parts = self.at(self.epsilons).cut()
@@ -154,27 +174,30 @@ class Curve:
 
     @property
     def chooses(self) -> bool:
-        """Whether these runs include a selection; later parts use the selection of the first."""
+        """Whether this part selects settings, and does not use another part's selection.
+
+        Without a grid to read, each part selects the only setting itself.
+        """
         return self.begins or (self.skips_grid and bool(self.fresh))
 
     @property
     def begins(self) -> bool:
-        """Whether it includes the first of the fresh trainings."""
+        """Whether this part includes the first of the fresh trainings."""
         return bool(self.fresh) and self.fresh[0] == self.fresh_splits[0]
 
     @property
     def ranks(self) -> bool:
-        """Whether it selects from the runs of a grid."""
+        """Whether this part selects settings by the runs of a grid."""
         return self.chooses and not self.skips_grid
 
     @property
     def grid_name(self) -> str:
-        """Name of the grid's runs in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
+        """Name of this part's grid in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
         return self._name(self.part or "1-of-1")
 
     @property
     def fresh_name(self) -> str:
-        """Name of the fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
+        """Name of this part's fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -183,7 +206,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """Its ε, as part of a file name; empty for all ε of the method."""
+        """The range of ε of this part, for a file name; empty if it has all ε of the method."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -191,29 +214,32 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """Names of its runs in a file: for the grid, for the fresh trainings, or both."""
+        """The names of this part's grid and of its fresh trainings, if it has them."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
     def is_fresh(self, name: str) -> bool:
-        """Return whether a name stands for the fresh trainings."""
+        """Return whether `name` is the name of this part's fresh trainings."""
         return bool(self.fresh) and name == self.fresh_name
 
     @property
     def splits(self) -> list[Split]:
-        """The splits on which each point of its grid is trained."""
+        """The splits on which each point of the grid is trained."""
         if self.selects:
             return self.study.selection_splits
         return self.fresh_splits
 
     @property
     def fresh_splits(self) -> list[Split]:
-        """The splits whose runs are the results of a setting."""
+        """The splits of all fresh trainings; without selection, of all runs."""
         return self.study.fresh_splits(self.dataset.n_test > 0)
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of its selection; None without noise or with a single setting."""
+        """The second round of the selection.
+
+        None if the study has none, the method has no noise, or there is only one setting.
+        """
         has_rounds = self.method.calibration and len(self.method.settings) > 1
         return self.study.finalists if has_rounds else None
 
@@ -232,7 +258,7 @@ class Curve:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of everything that determines its results at its ε, except the data."""
+        """A digest of everything but the data that determines the results at the curve's ε."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -241,7 +267,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digests of all that determines its runs, except the data, by the runs' names."""
+        """By name (`names`), a digest of everything but the data that determines these runs."""
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest
@@ -265,7 +291,7 @@ class Curve:
 
     @property
     def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
-        """Terms of the digest: folds, hold-outs, repeats and seed; None for a default."""
+        """Terms of the digest of a grid: folds, hold-outs, repeats and seed; None for a default."""
         study = self.study
         holdouts = (study.holdout, study.repeats) if study.holdout else None
         runs = None if study.holdout or self.selects else study.repeats
@@ -273,7 +299,11 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """Additional terms of the digest for some datasets; empty for others."""
+        """Additional terms of the digest for some datasets; empty for others.
+
+        They are needed for scores that earlier versions lacked, for mixed bins, and for more than
+        two classes. Digests of other curves stay as earlier versions wrote them.
+        """
         words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
             merged = set(itertools.chain(*map(self.method.few_bins, self.method.settings)))
@@ -286,9 +316,10 @@ class Curve:
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """The scores that a stored result must have; otherwise it is trained again.
+        """The scores that the study needs and that results of earlier versions may lack.
 
-        Earlier versions stored no AUC for more than two classes, and no measures that are new.
+        They are AUC for more than two classes, and the measures in `NEW`. A stored result without
+        one of these scores is trained again.
         """
         many = self.dataset.domain.n_classes > 2
         return tuple(name for name in (AUC,) * many + NEW if self.study.shows(name))
@@ -312,7 +343,7 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """Number of runs that depend on a selection: fresh trainings and the second round."""
+        """Number of fresh trainings and of runs of the second round, which depend on the grid."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property
@@ -343,9 +374,9 @@ class Curve:
         return sum(costs.values()) / len(costs)
 
     def trained(self, name: str, fact: Mapping[str, Any]) -> Trained:
-        """Return which code trained the runs with a name, from the fact in their file.
+        """Return which code trained the runs called `name`; `fact` is their fact in the job's file.
 
-        Files of earlier versions do not have it.
+        Files of earlier versions do not name the code; it is then `UNKNOWN`.
         """
         if "code" in fact:
             return dict(fact["code"])
@@ -358,9 +389,9 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of the present encoded dataset; None without one.
+        """The checksum of the encoded dataset; None if there is no encoding.
 
-        Raises DatasetError if it was encoded from an earlier description.
+        Raises DatasetError if the dataset was encoded from an earlier description.
         """
         check_current(self.data)
         coded = facts(self.data)
@@ -368,7 +399,10 @@ class Curve:
 
 
 def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
-    """Group consecutive items, each group with at most `most` seconds or with one item."""
+    """Group consecutive items into groups that take at most `most` seconds or have one item.
+
+    `seconds` returns the estimated seconds of an item.
+    """
     groups: list[list[T]] = []
     total = 0.0
     for item in items:
@@ -383,9 +417,9 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 @cache
 def _costs(method: Method, *shape: int) -> dict[int, float]:
-    """Return the registry's estimate for one fit of each setting, by the setting's id.
+    """Return the registry's estimate of the seconds of one fit, by the ``id()`` of the setting.
 
-    All points of a method share its setting objects.
+    `shape` is `Curve.shape`. All points of a method have the same setting objects, so ids suffice.
     """
     cost = method.learner_entry.cost
     return {id(setting): cost(setting, *shape) for setting in method.settings}
@@ -400,7 +434,8 @@ def curves_of(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    A curve is split into parts if its estimate exceeds twice `seconds_per_job`.
+    A curve has several parts if its estimated seconds exceed twice `seconds_per_job`. `about`
+    returns the facts of a dataset by its name.
     """
     pairs = itertools.product(map(about, study.datasets), study.methods.values())
     return [
@@ -422,7 +457,7 @@ def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return a digest of a method's grid at some ε, which is the same on each dataset."""
+    """Return a digest of a method's grid at `epsilons`; it is the same for all datasets."""
     return _digest_of(method, method.points_at(epsilons), *terms)
 
 

@@ -1,11 +1,12 @@
-"""Jobs: the curves, or parts of curves, on one dataset that one process trains, and its file.
+"""Jobs: the curves, or parts of curves, on one dataset that one process trains, and their file.
 
-Several short curves form one job. A longer curve is one job or several: each for some of its ε, or
+Several short curves form one job. A longer curve is one job or several, each for some of its ε or
 for a part of the runs at one ε.
 
-The file's name has the method, ε, and a digest of everything that determines the job, except the
-data. So an existing file fits the present study, unless data have changed or trainings have failed.
-The file records both (`is_done`), and is then made again.
+The name of a job's file contains the method, ε, and a digest of everything but the data that
+determines the job. A file with the name of a job of the present study is therefore valid, unless
+the data have changed or trainings have failed. Both can be seen from facts in the file (`is_done`);
+it is then made again.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from privcurve.privacy.seeds import Seed
 from privcurve.stored import spoken, stored
 
 CELLS = Path("results/cells")
-# Name of a job of several short curves.
+# In place of the method's name, for a job of several short curves.
 SMALL = "small"
-# A curve is short if it takes less than this share of the longest job.
+# A curve is short if its estimated seconds are less than this share of the limit of a job.
 SHORT = 0.05
 # Number of digits of the digest in a file's name.
 DIGITS = 8
@@ -51,33 +52,33 @@ class Job:
 
     @property
     def dataset(self) -> str:
-        """The dataset that it trains on."""
+        """The name of the dataset."""
         return self.curves[0].dataset.name
 
     @property
     def methods(self) -> list[str]:
-        """The methods that it trains."""
+        """The names of the methods that the job trains."""
         return [curve.method.name for curve in self.curves]
 
     @property
     def runs(self) -> list[tuple[Curve, str]]:
-        """Its curves with the names of their runs (`Curve.names`), in the order of the file."""
+        """Pairs of a curve and the name of its grid or fresh trainings, in the file's order."""
         return [(curve, name) for curve in self.curves for name in curve.names]
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """Digests of all that determines its runs, except the data, by the runs' names."""
+        """By name (`Curve.names`), a digest of everything but the data that determines the runs."""
         return {name: digest for curve in self.curves for name, digest in curve.digests.items()}
 
     @cached_property
     def part(self) -> str:
-        """Its name within its dataset: `words` and a digest of its runs."""
+        """The job's name within its dataset: `words` and a digest of its runs."""
         digest = canonical.digest([*map(list, self.digests.items())])
         return f"{self.words}~{digest[:DIGITS]}"
 
     @property
     def words(self) -> str:
-        """Method, ε and part; or `SMALL`."""
+        """The readable part of the job's name: method, ε and part, or `SMALL`."""
         if len(self.curves) > 1:
             return SMALL
         (curve,) = self.curves
@@ -86,19 +87,23 @@ class Job:
 
     @property
     def stage(self) -> int:
-        """0 if it reads no other job, 1 if it selects from a grid, 2 if it uses a selection."""
+        """0, 1 or 2: a job reads only jobs of lower stages.
+
+        Stage 0 reads no other job, stage 1 selects settings by grids that other jobs trained, and
+        stage 2 uses the selection of another job.
+        """
         if not self.reads:
             return 0
         return 1 if self.curves[0].chooses else 2
 
     @property
     def name(self) -> str:
-        """Its name within the study."""
+        """The job's name within the study."""
         return f"{self.dataset}/{self.part}"
 
     @property
     def file(self) -> Path:
-        """The file that it writes, with one row per run."""
+        """The file that the job writes, with one row per run."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
@@ -108,7 +113,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """Its title for people: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
+        """The job's title for users: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
         methods = ", ".join(self.methods[:2])
         n_more = len(self.methods) - 2
         if n_more > 0:
@@ -121,35 +126,38 @@ class Job:
 
     @property
     def reads(self) -> list[Job]:
-        """The jobs whose grid or selection it reads."""
+        """The jobs whose grid or selection this job reads."""
         return [Job((source,)) for curve in self.curves for source in curve.reads]
 
     @property
     def seconds(self) -> float:
-        """Estimated seconds of its trainings."""
+        """Estimated seconds of the job's trainings."""
         return sum(curve.seconds for curve in self.curves)
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The facts in its file about its runs, by their names; empty if the file does not fit."""
+        """The facts in the job's file, by name (`Curve.names`).
+
+        Empty if the file is missing, damaged or was made for other runs.
+        """
         facts = {str(fact.get("name")): fact for fact in results.read_facts(self.file) or ()}
         digests = {name: fact.get("digest") for name, fact in facts.items()}
         return facts if [*digests.items()] == [*self.digests.items()] else {}
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the runs of its file, and the runs behind its selection."""
+        """Which code trained the runs in the job's file, and the runs on which it selected."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
 
     @property
     def is_done(self) -> bool:
-        """Whether its file belongs to the present encoded data, and no training failed.
+        """Whether the job's file is of the present encoded data, and no training has failed.
 
-        This includes trainings of the grid behind its selection: the grid is trained again, and a
-        job of an earlier run may write its selection after that. Data without an encoding, or with
-        an outdated one, are ignored.
+        Failed trainings of the grid count, too, in a job that selected from it (``left_out``): the
+        grid is trained again, and then the selection must be. The data are not compared if they
+        have no encoding, or an outdated one.
         """
         checksum = coded_facts(self.dataset).get("checksum")
         facts = self.facts.values()
@@ -159,9 +167,10 @@ class Job:
         )
 
     def read_grid(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the runs of a curve's grid if they belong to data with this checksum.
+        """Return the runs of a curve's grid; `checksum` is of the present encoded data.
 
-        Raises IncompleteError if the file is missing or damaged, or has other data or runs.
+        Raises IncompleteError if the file is missing or damaged, or has runs of other data or other
+        runs. With the checksum None, the data are not compared.
         """
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
         frame = self._read(curve.grid_name, [*columns, *keys], checksum)
@@ -170,7 +179,7 @@ class Job:
         return frame
 
     def read_fresh(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the fresh trainings of a curve, like :meth:`read_grid`."""
+        """Return the fresh trainings of a curve; arguments and errors as in :meth:`read_grid`."""
         return self._read(curve.fresh_name, columns, checksum)
 
     def _read(self, name: str, columns: list[str], checksum: str | None) -> pd.DataFrame:
@@ -178,7 +187,10 @@ class Job:
         return results.read_rows(self.file, list(self.digests).index(name), columns)
 
     def check(self, name: str, checksum: str | None) -> dict[str, Any]:
-        """Return the file's facts about the runs with a name; refuse runs of other data."""
+        """Return the file's facts about the runs called `name`.
+
+        Raises IncompleteError if there are none, or if the runs are of other data.
+        """
         fact = self.facts.get(name)
         if fact is None:
             raise results.unusable_file(self.file)
@@ -198,16 +210,16 @@ def find_job(
     seconds_per_job: float,
     about: Callable[[str], CurveData] = describe,
 ) -> Job | None:
-    """Return the job of a study with this file name on a dataset; None if there is no such job."""
+    """Return the job of a study on a dataset by its name `part`; None if there is none."""
     of_dataset = replace(study, datasets=(dataset,))
     jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
-    # Computing the digests of all other jobs may take seconds.
+    # Only jobs with the same words are compared, as the digests of all jobs may take seconds.
     named = (job for job in jobs if part.startswith(f"{job.words}~"))
     return next((job for job in named if job.part == part), None)
 
 
 class StudyJobs:
-    """The jobs of a study, and the only access to the results that they have written.
+    """The jobs of a study. All code reads the results of jobs through this class.
 
     `about` returns the description of a dataset by its name.
     """
@@ -240,24 +252,26 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs that train curves; without `grids` only the jobs that train results."""
+        """Return the jobs of curves; without `grids`, only those that train results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Yield the grid of a curve in parts, so that memory does not grow with the study.
+        """Yield the runs of a curve's grid, job by job, which limits the memory that is needed.
 
-        Raises IncompleteError if a file is missing or damaged, or has other data or runs.
+        Raises IncompleteError if a file is missing or damaged, or has runs of other data or other
+        runs.
         """
         checksum = curve.checksum
         for part in (part for part in curve.parts if part.grid):
             yield self.job_of(part).read_grid(part, columns, checksum)
 
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the runs that are a curve's results, fresh trainings or all runs, in parts.
+        """Yield the results of a curve, job by job.
 
-        Raises IncompleteError like :meth:`grid`.
+        They are the fresh trainings or, without selection, all runs. Raises IncompleteError as
+        :meth:`grid` does.
         """
         columns = columns or results.SCHEMA.names
         if not curve.selects:
@@ -267,9 +281,9 @@ class StudyJobs:
             yield self.job_of(part).read_fresh(part, columns, checksum)
 
     def read_selected(self, curve: Curve) -> list[str]:
-        """Return the selected settings of a curve: CSV texts, in increasing order of ε.
+        """Return the selected settings of a curve as CSV texts, one per job, by increasing ε.
 
-        Raises IncompleteError if the file is missing or damaged, or belongs to other data.
+        Raises IncompleteError if a file is missing or damaged, or has runs of other data.
         """
         first, checksum = [part for part in curve.parts if part.begins], curve.checksum
         facts = [self.job_of(part).check(part.fresh_name, checksum) for part in first]
@@ -277,7 +291,7 @@ class StudyJobs:
 
 
 def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
-    """Yield the jobs of curves on one dataset: short curves share one, longer ones do not."""
+    """Yield the jobs of curves on one dataset: short curves share jobs, others have their own."""
     short = [curve for curve in curves if curve.seconds < SHORT * curve.most]
     for curve in curves:
         if curve.seconds >= SHORT * curve.most:

@@ -1,9 +1,10 @@
-"""Kinds of curve, by how the hyperparameters were chosen.
+"""Kinds of curves: how the hyperparameters were chosen, and so whether ε covers their choice.
 
 The ε of a curve is the ε of one training. It covers everything from the records to the model if the
-hyperparameters follow a public rule or were selected on the records within ε. If they were selected
-on the records outside the budget, ε does not cover the choice: the curve is an upper bound of what
-a learner can reach, and its models must not be released.
+hyperparameters follow a public rule, or if they were selected on the records by private selection,
+whose cost is part of ε. If they were selected on the records outside the budget, ε does not cover
+the choice: the curve is an upper bound of what a learner can reach, and its models must not be
+released.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ NOTES = (
 
 
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a curve, or of its point at `epsilon`; ε = ∞ is not private.
+    """Return the kind of a method's curve, or of its point at `epsilon`; ε = ∞ is not private.
 
-    `selected` is False if no setting is selected, as with ``select: all``.
+    `selected` is False in a study with ``select: all``, which selects no setting.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
@@ -45,7 +46,10 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
 
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
-    """Return a table of methods and ε with a column of kinds after the column `after`."""
+    """Return a copy of `frame` with a column ``kind`` after the column `after`.
+
+    `frame` has the columns ``method`` and ``epsilon``.
+    """
     points = zip(frame["method"], frame["epsilon"], strict=True)
     table = frame.copy()
     kinds = [kind(methods[name], epsilon) for name, epsilon in points]

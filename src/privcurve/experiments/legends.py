@@ -1,4 +1,4 @@
-"""Refuse curves with equal titles or names, which readers of a study could not distinguish."""
+"""Refuse studies with curves that readers can't distinguish: titles and names must be unique."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ MOST_LETTERS = 200
 
 
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
-    """Check that the curves of a learner are distinguishable from earlier learners' curves."""
+    """Raise ValueError if curves have the title or the name of an earlier entry's curves.
+
+    `methods` are the curves of one entry of the study's learners, `before` those of earlier
+    entries; `selected` is as in :func:`.kinds.kind`.
+    """
     legends = {_describe_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
     epsilons = {epsilon for method in (*before, *methods) for epsilon in method.epsilons}
@@ -37,7 +41,10 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
 
 
 def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
-    """Yield a note on curves without own titles, which share their learner's title."""
+    """Yield a note on each group of curves that all have their learner's title.
+
+    Other equal titles are refused (:func:`check_curves`).
+    """
     together: dict[Hashable, list[Method]] = {}
     for method in methods:
         together.setdefault(_describe_legend(method, selected), []).append(method)

@@ -1,4 +1,4 @@
-"""The manifest of a run, with its versions and costs: results/manifest.json (docs/manifest.md)."""
+"""The manifest of a run: versions, data and costs, for results/manifest.json (docs/manifest.md)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 def manifest(
     configuration: Mapping[str, Any], studies: Mapping[str, StudyJobs], benchmarks: Iterable[Path]
 ) -> dict[str, Any]:
-    """Collect the facts of a finished run below the working directory, as plain JSON.
+    """Return the facts of a finished run below the working directory, as plain JSON.
 
-    docs/manifest.md explains each key. In addition to the jobs of the configured studies it covers
-    the benchmark files of all other rules: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
+    docs/manifest.md explains each key. `benchmarks` are Snakemake's benchmark files of all rules
+    except ``train``: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``. Of the rule ``train``,
+    only jobs of the configured studies count.
     """
     rules: dict[str, list[Path]] = {}
     for path in benchmarks:
@@ -78,7 +79,7 @@ def versions() -> dict[str, str | None]:
 
 
 def machine() -> dict[str, Any]:
-    """Describe this machine, without its name."""
+    """Return platform, processor, cores and memory of this machine, but not its name."""
     return {
         "platform": platform.platform(),
         "processor": _find_processor(),
@@ -103,7 +104,10 @@ def _find_processor() -> str:
 
 
 def commit() -> dict[str, Any] | None:
-    """Return the commit of the working directory, and whether files differ from it."""
+    """Return the commit of the working directory, and whether files differ from it.
+
+    None if the directory has no commit or Git is not installed.
+    """
     try:
         head = _run_git("rev-parse", "HEAD").strip()
         return {"id": head, "dirty": bool(_run_git("status", "--porcelain"))}
@@ -122,14 +126,14 @@ def _read_checksums(name: str) -> dict[str, Any]:
 
 
 def _add_work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the facts of jobs about their last runs."""
+    """Add up the numbers of runs and the seconds of training of jobs."""
     totals = {key: sum(fact[key] for fact in facts) for key in WORK}
     totals["training_seconds"] = round(totals["training_seconds"], 1)
     return totals
 
 
 def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:
-    """Add up Snakemake's benchmark files: seconds, and the largest memory."""
+    """Return number, total seconds and peak memory of jobs, from Snakemake's benchmark files."""
     jobs, wall, cpu, memory = 0, 0.0, 0.0, 0.0
     for path in benchmarks:
         if path.exists():
@@ -156,10 +160,10 @@ def _parse_number(text: str) -> float:
 
 
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
-    """Compute the share of the jobs' time that was not training; None without jobs.
+    """Return the share of the jobs' time that was not training; None without jobs.
 
-    Both times come from the job's file. Snakemake's benchmark may be of another run of the job: a
-    job that outlives a killed Snakemake may replace the file of its duplicate.
+    Both times come from the job's file. Snakemake's benchmark is not used, as it may be of another
+    execution of the job: a job that outlives a killed Snakemake and its repetition both write it.
     """
     wall = math.fsum(fact["job_seconds"] for fact in facts)
     training = math.fsum(fact["training_seconds"] for fact in facts)

@@ -1,4 +1,7 @@
-"""Methods of a study: a learner with a calibration and a δ, expanded from its entry in the file."""
+"""Methods of a study: a learner with a calibration and a δ.
+
+An entry of the study's learners is expanded into one method or several.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, REPLACE_ONE, budget_within_group
 from privcurve.privacy.ledger import CLAIMED
 
-# The name of the axis that `train_shares` varies.
+# Name of the parameter that the key `train_shares` of a study varies.
 TRAIN_SHARE = "train_share"
 
 # Maximum number of combinations in a grid, and in the axes under `vary`.
@@ -30,7 +33,7 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Point(NamedTuple):
-    """An ε with a setting; `text` is the setting's canonical form."""
+    """A setting at an ε; `text` is the setting as canonical JSON."""
 
     epsilon: float
     setting: Mapping[str, Any]
@@ -52,16 +55,17 @@ class Method:
     calibration: str | None  # None for a method without privacy
     delta: float
     epsilons: tuple[float, ...]
-    # All settings of the grid; each includes the fixed and the varied parameters.
+    # All settings of the grid; each has the fixed and the varied parameters, too.
     settings: tuple[Mapping[str, Any], ...]
-    neighbours: str | None = None  # the requested relation; None for the learner's own
+    neighbours: str | None = None  # the requested relation; None for the learner's default
     train_share: float = 1.0  # share of the training part on which it is trained
-    # Values by axis that distinguish this method from others with the same `base`.
+    # Parameters (under `vary`, or the share) that distinguish methods with the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""  # common name of the methods that differ only in `varied`
-    base_title: str = ""  # common title of these methods
-    # The content of `tune`, if each training selects its setting privately within its ε. The
-    # learner is then `tuned`, and its only setting names the candidates.
+    base: str = ""  # common part of the names of methods that differ only in `varied`
+    base_title: str = ""  # common part of the titles of these methods
+    # The content of the key `tune`, if each training selects its setting privately within its ε.
+    # `learner` is then the learner `tuned`, whose only setting names the learner and the grid from
+    # which it selects.
     tune: Mapping[str, Any] | None = None
 
     @cached_property
@@ -77,9 +81,9 @@ class Method:
 
     @property
     def version(self) -> int:
-        """The version of its learner, which is part of a run's id.
+        """The version of the learner, which is part of a run's id.
 
-        With private selection it also contains the version of the tuned learner.
+        With private selection the version of the tuned learner is contained, too.
         """
         version = registry.version(self.learner)
         if self.tune is None:
@@ -88,95 +92,105 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The entry of the learner in the study: with private selection, the tuned learner."""
+        """The registry's entry of the learner that the study names, even if it is tuned."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
     def learner_entry(self) -> LearnerEntry:
-        """The entry of `learner`: with private selection, the selecting learner."""
+        """The registry's entry of `learner`, which is ``tuned`` with private selection."""
         return registry.entry(self.learner)
 
     @cached_property
     def own_learners(self) -> list[str]:
-        """The user's own learners that it trains."""
+        """The user's own learners that the method trains."""
         names = {one for names in self.all_learners for one in names.split(PLUS)}
         return sorted(names - {*registry.LEARNERS})
 
     @property
     def is_claimed(self) -> bool:
-        """Whether only an author claims its ε: for a user's own learner, or another library's."""
+        """Whether only an author claims ε.
+
+        This is so for learners of other libraries, and for a user's own learners unless their
+        status is derived.
+        """
         is_own = bool(self.own_learners) and self.status == CLAIMED
         return self.calibration is not None and (is_own or self.entry.peer)
 
     @property
     def status(self) -> str:
-        """The status of a user's own learner according to the contract; empty for others."""
+        """The status of a user's own learner (``derived`` or ``claimed``); empty for others."""
         if self.own_learners == [self.learner]:
             return own.status(self.learner)
         return CLAIMED if self.own_learners else ""
 
     @property
     def contract(self) -> str:
-        """The result of the contract for the user's own learners it trains; empty without any."""
+        """The worst result of the contract check of the user's own learners; empty without any."""
         finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
         return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether the contract is broken, so that it is neither ranked nor recommended."""
+        """Whether the method broke the contract. It is then neither ranked nor recommended."""
         return self.contract == own.BROKEN
 
     def label(self, title: str) -> str:
-        """Return a title, followed by the status for a user's own learner."""
+        """Return `title`, followed by status and contract for a user's own learner."""
         return f"{title} ({self.status}; {self.contract})" if self.contract else title
 
     @property
     def relation(self) -> str | None:
-        """The neighbouring relation that its statements must name; None without privacy."""
+        """The neighbouring relation that the statements of fits must name; None without privacy."""
         return None if self.calibration is None else self.claim
 
     @property
     def claim(self) -> str:
-        """The learner's neighbouring relation, which determines what it may read exactly."""
+        """The neighbouring relation of the fits, also without privacy.
+
+        It determines which columns a learner may read exactly.
+        """
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of merged bins in a fit on mixed bins; empty without merging.
+        """Return the number of bins per column to which a fit merges mixed bins; empty if to none.
 
-        There are several if it selects among learners or settings that merge differently.
+        There are several numbers if the fit selects among settings that merge differently.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
     def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
-        """Return each learner's version for more than two classes, if it has such a version."""
+        """Return, by learner, the version of its fits for more than two classes, if above 1."""
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
     def learners(self, setting: Mapping[str, Any]) -> str:
-        """Return the learners that a fit trains, as one text (:mod:`.provenance`)."""
+        """Return the names of the learners that a fit trains, joined by `provenance.PLUS`."""
         names = {candidate.learner for candidate in self._list_candidates(setting)}
         return PLUS.join(sorted({self.learner, *names}))
 
     @cached_property
     def all_learners(self) -> frozenset[str]:
-        """The results of :meth:`learners` for its settings."""
+        """The results of :meth:`learners` for all settings."""
         if self.tune is None:
             return frozenset([self.learner])
         return frozenset(map(self.learners, self.settings))
 
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
-        """Return the candidates that a setting may train: with private selection, all of them."""
+        """Return the learners and settings that a fit may train.
+
+        Without private selection there is one: the learner with this setting.
+        """
         if self.tune is None:
             return [tuning.Candidate(self.learner, setting)]
         return [*tuning.candidates_of(setting["learner"], setting["settings"])]
 
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
-        """Return the estimator's parameters at one point.
+        """Return the parameters of the learner's estimator at a point.
 
-        If ε and δ protect persons with up to `at_most` records, the estimator gets the ε and δ of
-        one record.
+        If ε and δ protect persons with up to `at_most` records, the estimator gets the smaller ε
+        and δ that protect one record. `at_most` is None if they protect records.
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
@@ -186,11 +200,11 @@ class Method:
 
 
 def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Method]:
-    """Yield the methods of one entry, `label`, of a study's learners.
+    """Yield the methods of an entry of a study's learners.
 
-    There is one for each calibration, δ, combination of varied values, and share of the training
-    part. `study`, the entire file, has the defaults. Raises ValueError if a request is unsupported
-    or empty.
+    There is one method for each calibration, δ, combination of varied values, and share of the
+    training part. `label` is the name and `spec` the content of the entry; `study` is the content
+    of the entire file, which has defaults. Raises ValueError if a request is unsupported or empty.
     """
     base = registry.entry(spec["learner"])
     if "tune" in spec:
@@ -220,15 +234,16 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            # A user's own learner has no such word in its name: this project proves nothing about
-            # it.
+            # The name of a user's own learner does not contain `proved`: this project proves
+            # nothing about it.
             is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
             name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 words = {axis: _write_value(axis, value) for axis, value in axes.items()}
-                # A share of 1 equals a study without `train_shares`, so the name omits it.
+                # The name omits a share of 1, so that the method has the same name, and the same
+                # results, as in a study without `train_shares`.
                 named = [axis for axis in words if axis in varied or share < 1]
                 yield Method(
                     name="~".join([name, *(f"{axis}={words[axis]}" for axis in named)]),
@@ -248,14 +263,17 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
 
 
 def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | None) -> str | None:
-    """Return the relation that the entry or the study requests; None for the learner's own."""
+    """Return the relation that the entry or the study requests; None for the learner's default.
+
+    Raises ValueError if the learner does not support the requested relation.
+    """
     relation = of_entry or of_study
     if not entry.private:
         if of_entry:
             raise ValueError(
                 f"{entry.name} is not private, so it has no 'neighbours'; leave the key out"
             )
-        # It promises nothing, but may be restricted to public columns.
+        # A learner without privacy promises nothing, but may be restricted to public columns.
         return PRIVATE_COLUMNS if of_study == PRIVATE_COLUMNS in entry.neighbours else None
     if relation is None or relation in entry.neighbours:
         return relation
@@ -268,7 +286,7 @@ def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | 
 def _list_budgets(
     spec: Mapping[str, Any], epsilons: Sequence[Any] | None, trained: LearnerEntry
 ) -> Iterator[tuple[str | None, float, tuple[float, ...]]]:
-    """Yield each calibration and δ of an entry of a study, with its ε."""
+    """Yield each calibration and δ of an entry of a study's learners, with the list of its ε."""
     if not trained.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -311,7 +329,7 @@ def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any
 
 
 def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
-    """Refuse axes with too many combinations, before they are combined."""
+    """Raise ValueError if axes have too many combinations, before these fill the memory."""
     size = math.prod(map(len, axes))
     if size > MOST_COMBINATIONS:
         raise ValueError(
@@ -320,7 +338,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
 
 
 def _write_value(axis: str, value: Any) -> str:
-    """Write a value as part of a method's name, and so of a folder's."""
+    """Write a value as a part of a method's name; raise ValueError if a folder can't have it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)
@@ -335,7 +353,10 @@ def _write_value(axis: str, value: Any) -> str:
 def _expand_grid(
     entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the settings of a grid, each with the fixed parameters; refuse equal ones."""
+    """Return the settings of a grid, each with the fixed parameters.
+
+    Raises ValueError if settings are equal, or if a parameter is not allowed.
+    """
     both = sorted(set(fixed) & set(grid))
     if both:
         raise ValueError(f"{both[0]!r} must be under 'fixed' or 'grid'; it is under both")

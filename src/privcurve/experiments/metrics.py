@@ -1,4 +1,4 @@
-"""Scores of a fitted learner on distinct rows with counts."""
+"""Scores of a fitted learner on records, which are distinct rows with counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 65_536
 
 
 class RightRows:
-    """Records, and a fitted learner that scores them."""
+    """Records and a fitted learner; counts the records that the learner classifies correctly."""
 
     def __init__(self, records: Records, learner: Any) -> None:
         self._records, self._learner = records, learner
@@ -37,20 +37,23 @@ class RightRows:
 
 
 def fits_log_odds(learner: Any) -> bool:
-    """Return whether a learner has a log loss: its probabilities are fitted, not from votes."""
+    """Return whether a learner's probabilities are fitted, so that it has a log loss.
+
+    Learners that only turn votes into numbers from 0 to 1 have none.
+    """
     from_votes = getattr(learner, "chances_by_link", False)
     return hasattr(learner, "predict_proba") and not from_votes
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return the result of a failed run."""
+    """Return the result columns of a failed run."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
 def measures(learner: Any) -> str | None:
-    """Write the measures of a fitted learner (``measures_``) as JSON; None if it has none.
+    """Return the learner's own measures (its attribute ``measures_``) as JSON; None without any.
 
-    A flat mapping of numbers, such as nodes or rounds; NaN becomes null.
+    They are numbers by name, such as numbers of nodes or rounds; NaN becomes null.
     """
     numbers = {name: float(v) for name, v in (getattr(learner, "measures_", None) or {}).items()}
     if not numbers:
@@ -59,7 +62,10 @@ def measures(learner: Any) -> str | None:
 
 
 def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str, float | None]:
-    """Return each measure of a fitted learner; None if the learner lacks what the measure needs."""
+    """Return the value of each measure, by name; None if the learner lacks what it needs.
+
+    `given` has the learner's outputs under the keys `SCORES`, `RANKS` and `CHANCES`.
+    """
     return {
         name: None
         if (needed := given[measure.needs]) is None
@@ -69,7 +75,7 @@ def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str,
 
 
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
-    # A ledger adds up to ε, up to rounding and the tolerance of the search for its noise.
+    # The search for the noise scale has a tolerance, so that a ledger may exceed ε by a tiny part.
     return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
 
 
@@ -81,10 +87,10 @@ def score(
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the result columns of a run, plain JSON values: the scores of a fitted learner.
+    """Return the result columns of a run as plain JSON values: scores, and facts about the fit.
 
-    The fit took `seconds`. The statement of a private fit must imply the neighbouring relation, and
-    neither the statement nor its ledger may exceed the budget (ε, δ); otherwise the run fails.
+    `seconds` is the duration of the fit. The run fails if the statement of a private fit does not
+    imply the neighbouring relation, or if the statement or its ledger exceeds the budget (ε, δ).
     """
     values = learner.score_codes(scored.codes)
     if not np.isfinite(values).all():
@@ -99,7 +105,7 @@ def score(
             chances = learner.predict_proba(scored.codes)
         given[RANKS] = chances if by_chance else values
         given[CHANCES] = chances if fits_log_odds(learner) else None
-    # If each answer costs privacy, training records are not scored.
+    # A learner whose predictions each cost privacy has paid only for the records to be scored.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = Totals(train, partial(RightRows, learner=learner)).ask("n_right") / train.n

@@ -1,7 +1,7 @@
 """Train models for inspection.
 
-Models are trained on a dataset's entire training part. If the dataset has a test part, they equal
-the fresh trainings of a study, bit by bit.
+Models are trained on a dataset's entire training part. If the dataset has a test part, the models
+have the same bits as the fresh trainings of a study.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privcurve.experiments.train import fit_method
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
-# The fold of a model on a dataset without a test part.
+# In place of a fold's name, in the id of a model that is trained on a dataset without a test part.
 WHOLE = "whole"
 
 
@@ -49,8 +49,8 @@ class Inspection(NamedTuple):
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
     """Return the point of a method that cross-validation selected on a dataset at one ε.
 
-    `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if no
-    setting is selected there, or if the method no longer has that setting.
+    `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if it
+    has no setting for this ε, or if the method no longer has that setting.
     """
     at = short_text(epsilon)
     rows = selected[(selected["dataset"] == dataset) & (selected["method"] == method.name)]
@@ -67,7 +67,7 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
 def train_afresh(
     dataset: Dataset, method: Method, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Yield a point's model from each of `repeats` trainings with fresh noise.
+    """Train a method at a point `repeats` times, each time with other noise; yield each model.
 
     Raises StudyError if the method trains on a share of the records.
     """

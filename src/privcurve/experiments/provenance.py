@@ -1,7 +1,7 @@
-"""Provenance: a checksum of the code that trained a run, stored with the run's id.
+"""Provenance: which code trained a run. A checksum of the code is stored with the run's id.
 
 The checksum covers the syntax trees of the learner's module, of the modules that train and score a
-run, and of all modules of this package that they import directly or indirectly.
+run, and of all modules of this package that they import directly or indirectly, except `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from privcurve.learners import registry
 
 # Digits of a checksum: enough to distinguish the versions of the code in one store.
 DIGITS = 12
-# Separates the names of learners, if one selects settings and trains the others.
+# Joins the names of learners if one of them selects settings of the others and trains these.
 PLUS = "+"
 
 # The module that trains and scores each run.
 TRAINING = "privcurve.experiments.train"
-# Modules that are left out, with all modules below them: a change in them changes no number of a
-# run, or changes the run's id.
+# Modules that the checksum leaves out, with all modules below them, and why: a change in them
+# changes no number of a run, or it changes the run's id, so that the run is trained again anyway.
 LEFT_OUT: Mapping[str, str] = {
     "privcurve.datasets": "an id contains the checksum of the codes and of their domain",
     "privcurve.learners.entries": "the facts in the learner's own entry count (`FACTS`)",
@@ -42,43 +42,44 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("privcurve.own", "privcurve.sources"), "find and import files"),
 }
-# Modules below these that are covered: folds, distinct rows, and facts about columns.
+# Modules below `LEFT_OUT` that the checksum covers: folds, distinct rows, and facts about columns.
 COUNTS = {f"privcurve.datasets.{name}" for name in ("rows", "domain", "dataset")}
 
 
 def _follows(module: str) -> bool:
-    """Return whether an imported module is covered."""
+    """Return whether the checksum covers an imported module."""
     if module in COUNTS:
         return True
     parts = module.split(".")
-    # The package itself is a list of names, each imported on first use.
+    # The package `privcurve` itself is not covered (k ≥ 2): it has no code but a list of names.
     around = [".".join(parts[:k]) for k in range(2, len(parts) + 1)]
     return bool(around) and not any(package in LEFT_OUT for package in around)
 
 
-# Facts of an entry that determine a training.
+# Facts in a learner's entry of the registry that influence a training.
 FACTS = (
     *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
     *("few_bins", "few_with"),
 )
 
-# Replaces the learners in counts of selections; its checksum covers these modules.
+# In counts of runs, this name stands for selections of settings. The checksum of a selection covers
+# the modules in SELECTING.
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# Environment variable: jobs retrain runs from other code.
+# Environment variable: if it is set, jobs retrain runs that other code has trained.
 FRESH = "PRIVCURVE_FRESH"
 
-# Number of runs by learners, then by the checksum of the code that trained them.
+# Numbers of runs: by learners (names joined by `PLUS`), then by the checksum of the code.
 Trained = Mapping[str, Mapping[str, int]]
 # Checksum of runs that earlier versions stored.
 UNKNOWN = ""
 
 
 def checksum(learners: str) -> str:
-    """Return a checksum of the code that trains learners; `PLUS` separates their names.
+    """Return a checksum of the code that trains learners, whose names are joined by `PLUS`.
 
-    The result is cached.
+    The checksum is computed once per process: later changes of files are not seen.
     """
     return _compute(learners, Path.cwd())
 
@@ -108,14 +109,14 @@ def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
 
 
 def _learners_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the learners whose name or class occurs in files: the files may train them."""
+    """Return the learners whose name or class occurs in `files`, which may therefore train them."""
     words = set().union(*map(sources.words_of, files))
     names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
     return {name for name, kind in names.items() if {name, kind} & words}
 
 
 def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
-    """Add up the numbers of runs by code."""
+    """Add up numbers of runs by learners and code."""
     total: dict[str, dict[str, int]] = {}
     for part in parts:
         for learners, runs in part.items():
@@ -126,22 +127,25 @@ def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
 
 
 def count_selections(n: int, code: str) -> Trained:
-    """Return the count of selections of settings by one code."""
+    """Return the count of `n` selections of settings by the code with this checksum."""
     return {SELECTION: {code: n}}
 
 
 def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
-    """Return the same checksums with 0 runs each, for runs that are read but not reported."""
+    """Return the same learners and checksums with 0 runs each.
+
+    They stand for runs that a job has only read: the job that trained them counts them.
+    """
     return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
 
 
-# Learners trained since `watch` began.
+# Learners that were trained since `watch` began; None outside of it.
 _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Return a set that collects the learners trained within the context."""
+    """Yield a set, to which the names of all learners are added that are trained in the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:
@@ -151,18 +155,19 @@ def watch() -> Iterator[set[str]]:
 
 
 def say_trained(learners: str) -> None:
-    """Report trained learners to `watch`, if it is active."""
+    """Add the names of learners that are trained to the set of `watch`, if it is active."""
     watched = _WATCHED.get()
     if watched is not None:
         watched.add(learners)
 
 
 class Stamps:
-    """Which checksums are known to give the same bits: the file `same_code.json` of the store.
+    """Which checksums of code give the same bits, by the file `same_code.json` of the store.
 
-    Each entry links a checksum to another one. `snakemake stamp` adds an entry after it has
-    retrained a sample of runs. Runs of earlier versions have no checksum: a workflow reports them
-    once and links them to the present code (`adopt`); until then they count as current.
+    Each entry of the file links a checksum to another one. `snakemake stamp` adds an entry after it
+    has retrained a sample of runs with the same bits. Runs of earlier versions have no checksum.
+    They count as current; a workflow reports them once and links them to the present code
+    (`adopt`), so that they are outdated when the code changes again.
     """
 
     def __init__(self, store: Path) -> None:
@@ -184,21 +189,21 @@ class Stamps:
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether a run has no checksum, and such runs are not adopted yet."""
+        """Return whether a run has no checksum, and the learners' such runs are not adopted."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
-        """Return whether a run with this checksum equals a training with the present code."""
+        """Return whether runs with this checksum have the bits of trainings with present code."""
         if self.is_unknown(learners, code):
             return True
         return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
 
     def adopt(self, learners: Iterable[str]) -> None:
-        """Count runs without a checksum as runs of the present code, from now on."""
+        """From now on, count runs of the learners without a checksum as runs of present code."""
         self._add({_name_unknown(one): checksum(one) for one in learners})
 
     def stamp(self, learners: str, code: str) -> None:
-        """Count runs with this checksum as runs of the present code, from now on."""
+        """From now on, count runs of the learners with this checksum as runs of present code."""
         if not self.is_current(learners, code):
             last = self._last(code or _name_unknown(learners))
             self._add({last: self._last(checksum(learners))})
@@ -209,7 +214,7 @@ class Stamps:
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return, by learners, the number of runs from other code and of all runs."""
+        """Return the learners with runs of other code: the number of these, and of all runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]

@@ -13,7 +13,7 @@ from privcurve.learners import registry
 
 
 def _check_persons(dataset: Dataset | PartedDataset) -> None:
-    """Refuse a test part with records of persons who also have training records."""
+    """Raise ValueError if a person has records in the training part and in the test part."""
     if dataset.persons is None or dataset.persons_test is None:
         return
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
@@ -29,9 +29,9 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
 def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Raise ValueError if a study cannot be trained and scored on a dataset.
 
-    Reasons are a label with too few records, or a learner that has no probabilities for the log
-    loss, needs a public fact that the dataset lacks, supports fewer classes, or pays for fewer
-    answers than its training and scores need.
+    Possible reasons: a label has too few records, or a person has records in both parts; or a
+    learner has no probabilities for the log loss, needs a public fact that the dataset lacks,
+    supports fewer classes, or pays for fewer answers than the records to score.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)
@@ -41,7 +41,8 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     Splitter(dataset, 0, least).rows(study.selection_splits[0])
     for method in study.methods.values():
         by_loss = MEASURES[study.metric].needs == CHANCES
-        # The learner's class is imported only if the registry does not suffice.
+        # Importing a learner's class is slow, so it is done only where the registry does not
+        # suffice.
         answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
         if not (by_loss or answers or method.learner_entry.needs or n_classes > 2):

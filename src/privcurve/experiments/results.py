@@ -1,4 +1,7 @@
-"""Parquet files of runs: a row per run, a row group per name of runs; written atomically."""
+"""Parquet files of jobs, with a row per run, written atomically.
+
+The runs with one name (`Curve.names`: a grid, or fresh trainings) are a row group.
+"""
 
 from __future__ import annotations
 
@@ -39,20 +42,20 @@ SCHEMA = pa.schema(
         ("n_train", pa.int64()),
         ("n_features_used", pa.int64()),
         ("fit_seconds", pa.float64()),
-        # The most that the process had in memory during the fit, in MiB; null where unknown.
+        # Peak memory of the process during the fit, in MiB; null where unknown.
         (MEMORY, pa.float64()),
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
-        # The learner's own measurements, as JSON: a mapping of names to numbers.
+        # The learner's own measures, as JSON: numbers by name.
         ("measures", pa.string()),
     ]
 )
-# Columns that identify a run within its method and dataset, and their values as texts.
+# Columns that identify a run within its method and dataset. A key has their values, ε as text.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
 
-# Key of the facts in a file's metadata.
+# Key under which a file's metadata has the facts.
 FACTS = b"privcurve"
 
 _AGAIN = "run the same command again. Finished trainings are kept."
@@ -64,16 +67,17 @@ class IncompleteError(ExpectedError, RuntimeError):
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows of runs as a table; missing values are null."""
+    """Return runs as a table with the columns `SCHEMA`; missing values are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
 
 
 def write(path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Write the runs of a job: a row group and facts for each table.
+    """Write the file of a job, with a row group for each table.
 
-    Tables come from :func:`table`. `facts`, plain JSON, are readable without the rows.
+    Tables come from :func:`table`. `facts` has a mapping, as plain JSON, for each table; they can
+    be read without the rows.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
@@ -89,7 +93,7 @@ def write(path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, A
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return the facts of each row group of a file and its `rows`; None if unreadable."""
+    """Return facts and number of rows of each row group; None if the file is unreadable."""
     try:
         state = path.stat()
     except OSError:
@@ -97,7 +101,7 @@ def read_facts(path: Path) -> list[dict[str, Any]] | None:
     return _read_facts(path.absolute(), state.st_ino, state.st_mtime_ns, state.st_size)
 
 
-# A plan reads the facts of a file several times.
+# Cached, as the workflow reads the facts of a file several times while it builds the DAG.
 @cache
 def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
     try:
@@ -110,9 +114,10 @@ def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
 
 
 def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
-    """Read the rows of one row group of a file.
+    """Return the rows of a file's row group number `place`, with these columns.
 
-    Raises IncompleteError if the file is damaged.
+    Columns that earlier versions did not write are NaN. Raises IncompleteError if the file is
+    damaged.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -140,7 +145,7 @@ def unusable_file(path: Path) -> IncompleteError:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Refuse rows unless they belong to exactly the expected runs."""
+    """Raise IncompleteError unless `frame` has exactly the expected runs; `what` names its file."""
     epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
     rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
     due = set(expected)

@@ -1,4 +1,4 @@
-"""Runs: one trained and scored model each, with its id and the randomness derived from it."""
+"""Runs. A run is one training of a model and its scores; its random stream follows from its id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from privcurve.stored import stored
 
 @dataclass(frozen=True)
 class Run:
-    """One point of a method on one split of one dataset."""
+    """The training of one point of a method on one split of a dataset."""
 
     point: Point
     split: Split
@@ -32,19 +32,21 @@ class NamedData(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the dataset."""
 
     @property
     def domain(self) -> Domain:
-        """Its public facts."""
+        """Public facts about the dataset."""
 
 
 class RunIds:
-    """The runs of one method on one dataset, whose encoded form has this checksum.
+    """Ids of the runs of one method on one dataset.
 
-    Ids contain the public name of a secret base seed. If the dataset has mixed bins, they contain
-    the number of bins after the learner's merging; with more than two classes, they contain the
-    version of the learner's fits for these.
+    An id is the SHA-256 of a key with everything that determines a run: the dataset and the
+    `checksum` of its encoding, method, point, split, seed and version of the learner. A secret base
+    seed is replaced by its public name. If the dataset has mixed bins, the key contains the number
+    of bins to which the learner merges them; if it has more than two classes, the version of the
+    learner's fits for more classes.
     """
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
@@ -53,7 +55,8 @@ class RunIds:
         noise = {"calibration": stored(method.calibration), "delta": method.delta}
         facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
-        # The key has optional words of a study only if they differ from the default.
+        # Optional values are in the key only if they differ from the default, so that ids from
+        # before they existed stay valid.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed
@@ -76,7 +79,7 @@ class RunIds:
         return seeds.generator(self._base, run.id)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Yield the ids of the runs of a point."""
+        """Yield the id of the run of a point on each split."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._method.few_bins(point.setting) if self._is_mixed else ()
         versions = self._method.class_versions(point.setting) if self._has_many else {}

@@ -1,4 +1,4 @@
-"""Splits: which rows train and which score."""
+"""Splits of a dataset: which records are for training and which for scoring."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from privcurve.privacy.seeds import Seed
 
 TEST = "test"
 
-# Bytes of parts that a splitter caches: finding the distinct rows again for each repeat and method
-# can take longer than a fit.
+# Maximum bytes of training and scoring parts that a splitter caches. Without the cache, distinct
+# rows would be computed again for each method and repeat, which can take longer than a fit.
 REMEMBERED = 2**27
 
-# Minimum expected number of held-out records: one record of each label is always held out.
+# Minimum of share × number of records. One record of each label is always taken, so that a smaller
+# share would take far more records than it says.
 LEAST_HELD_OUT = 0.1
 
 
 class Split(NamedTuple):
-    """Which rows train and which score."""
+    """Which records are for training and which for scoring."""
 
     # `"k/n"` (fold k of n, from 1); `"k@h"` (hold-out number k of a share h of the records); or
     # `"test"`: the dataset's own test part.
     fold: str
-    # 0 in splits that select; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a
-    # selection.
+    # 0 for the selection of settings, −1, −2, … for its second round, 1, 2, … for fresh trainings.
     repeat: int
 
     @property
@@ -47,7 +47,7 @@ class Split(NamedTuple):
 
     @property
     def fold_number(self) -> int:
-        """The number of the fold that scores, from 0."""
+        """The number of the fold that is scored, from 0."""
         return int(self.fold.partition("/")[0]) - 1
 
     @property
@@ -57,9 +57,11 @@ class Split(NamedTuple):
 
     @property
     def partition(self) -> int:
-        """The number of the partition into folds: 0 selects, later ones are fresh.
+        """The number of the random partition of the dataset to which the split belongs.
 
-        A hold-out is a partition of its own: −1, −2, … select.
+        Partitions into folds are 0 for the selection of settings, and 1, 2, … for fresh trainings.
+        Each hold-out is a partition of its own: −1, −2, … for the selection, 1, 2, … for fresh
+        trainings.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
@@ -72,7 +74,7 @@ def fold_splits(n_folds: int) -> list[Split]:
 
 
 def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
-    """Return the hold-outs that select settings, or the hold-outs of fresh trainings."""
+    """Return the hold-outs for fresh trainings or, if not `fresh`, to select settings."""
     text = canonical.number(share)
     return [Split(f"{k}@{text}", k if fresh else 0) for k in range(1, repeats + 1)]
 
@@ -80,14 +82,17 @@ def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
 def partition_generator(
     dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
-    """Return the stream that draws a partition of a dataset into folds."""
+    """Return the random stream that draws a partition of a dataset."""
     key = {"dataset": dataset, "checksum": checksum, "folds": n_folds, "partition": partition}
     named = {**key, "seed": seeds.public_name(seed), **more}
     return seeds.generator(seed, canonical.digest(named))
 
 
 def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
-    """Draw the rounded share of the records of each label, at least one and never all."""
+    """Draw a share of the records of each label, at least one record and never all.
+
+    Returns a Boolean array that marks the drawn records.
+    """
     chosen = np.zeros(len(y), dtype=bool)
     labels = np.unique(y)
     if share * len(y) < LEAST_HELD_OUT:
@@ -104,7 +109,10 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Return the rounded share of the rows of each label, at least one: the first in `order`."""
+    """Return a share of `rows` for each label, at least one row: those smallest in `order`.
+
+    `y` are the labels and `order` the random order of all records; `rows` are positions.
+    """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
         raise ValueError(
@@ -119,9 +127,9 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 
 
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
-    """Return the labels of the units that are drawn into folds, and the unit of each record.
+    """Return the label of each unit that is drawn into folds, and the unit of each record.
 
-    Units are records, or persons whose records stay together.
+    Units are records or, if the dataset protects persons, persons, whose records stay together.
     """
     if dataset.persons is None:
         return dataset.y, slice(None)
@@ -129,15 +137,15 @@ def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
 
 
 def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
-    """Return the distinct rows of encoded records, with the number of records of each."""
+    """Return the distinct rows of encoded records, each with the number of its records."""
     return Records(*distinct(X, y), np.array(domain.n_bins))
 
 
 class Splitter:
-    """Splits a dataset into training and scoring parts, and caches partitions.
+    """Divides a dataset into training and scoring parts, and caches these.
 
-    If only a share of the training part trains, smaller shares of one split are subsets of larger
-    ones.
+    With `train_share` < 1, the training part of a split is a share of its records. On the same
+    split, the records of a smaller share are a subset of the records of a larger share.
     """
 
     def __init__(
@@ -150,7 +158,7 @@ class Splitter:
         self._parts: dict[tuple[str, int], tuple[Records | PartedRecords, Records]] = {}
 
     def parts(self, split: Split) -> tuple[Records | PartedRecords, Records]:
-        """Return the training and the scoring part of a split, from the cache if possible."""
+        """Return the training and the scoring part of a split."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
         if key not in self._parts:
@@ -163,9 +171,9 @@ class Splitter:
         return self._parts[key]
 
     def rows(self, split: Split) -> tuple[Any, Any]:
-        """Return the positions of the records that train and of the records that score.
+        """Return the positions of the records for training, and of the records for scoring.
 
-        For the split `TEST` the latter are all positions in the dataset's test part.
+        For the fold `TEST`, the latter are all positions in the dataset's test part.
         """
         data = self._dataset
         if split.fold == TEST:

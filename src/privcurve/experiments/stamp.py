@@ -1,7 +1,8 @@
-"""Accept stored runs from other code if a retrained sample has the same bits.
+"""Accept stored runs of other code if a retrained sample has the same bits (`snakemake stamp`).
 
-This is for code that was only moved or renamed. The runs of one learner and one checksum are a
-group. One run of each curve and ε of a group is retrained and compared with the stored one.
+This is for changes that move or rename code. The runs of one learner that were trained by code with
+one checksum are a group. One run of each curve and ε of a group is retrained and compared with the
+stored run.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
 from privcurve.stored import spoken
 
-# Maximum estimated seconds for a group, and the number of its runs that are always retrained.
+# A group's sample takes at most this many estimated seconds, but has at least this many runs.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Maximum number of runs of a part at one ε that are looked up: some may come from a third code.
+# Maximum number of runs of a part at one ε that are looked up in the store. One would not do: some
+# of them may have been trained by yet other code.
 MOST_CANDIDATES = 20
-# Results that differ between two trainings of a run.
+# Results that may differ between two trainings of a run.
 TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):
-    """A curve of a job, the name and the fact of its runs of a group, and their number."""
+    """Runs of a group in a job's file: curve, name and fact of the runs, and their number."""
 
     job: Job
     curve: Curve
@@ -62,9 +64,9 @@ class _Run(NamedTuple):
 
 
 def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
-    """Stamp the groups of stored runs from other code whose sample has the same bits.
+    """Accept the groups of stored runs of other code whose retrained sample has the same bits.
 
-    Calls `say` with a line for each group. Returns the learners of groups that were not stamped.
+    Calls `say` with a line for each group. Returns the learners of groups that are not accepted.
     """
     stamps = Stamps(STORE)
     refused = []
@@ -89,7 +91,7 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
 ) -> dict[tuple[str, str], list[_GroupedRuns]]:
-    """Return the parts with runs from other code, by learners and checksum."""
+    """Return the groups: runs in jobs' files from other code, by learners and checksum."""
     groups: dict[tuple[str, str], list[_GroupedRuns]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         facts = job.facts
@@ -103,7 +105,11 @@ def _find_groups(
 
 
 def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
-    """Train a sample again; return the number of runs with the same bits, and a difference."""
+    """Retrain a sample of a group, whose code has the checksum `code`.
+
+    Returns the number of runs with the same bits, and a text on the first difference; the text is
+    empty if there is none.
+    """
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
     for run in _sample(parts, code):
@@ -116,7 +122,7 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
         if again["status"] != "ok":
             return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
-            # Compare texts, as NaN equals NaN there.
+            # Values are compared as JSON texts, in which NaN equals NaN.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
                 return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
         n_same += 1
@@ -124,11 +130,12 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
 
 
 def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
-    """Return a stored run of each curve and ε, by id, which is as good as random.
+    """Return a stored run of each curve and ε: the first by id, which is as good as random.
 
-    More runs follow until there are `LEAST_RUNS`.
+    If these are fewer than `LEAST_RUNS`, more runs follow.
     """
-    # Studies may share a run. Grouped by the folders of the store, so that each is read once.
+    # Candidates are collected by the folder of the store, so that each folder is read once, and by
+    # id, as studies may share a run.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
         curve = part.curve
@@ -150,7 +157,7 @@ def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
 
 
 def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]]:
-    """Return some runs of a part at each ε, by id; none if its data have changed."""
+    """Return, by id, the first runs of a part at each ε; none if the data have changed."""
     curve, job = part.curve, part.job
     read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
     try:
@@ -167,7 +174,7 @@ def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]
 
 
 def _compare_selections(parts: Iterable[_GroupedRuns]) -> tuple[int, str]:
-    """Select again, once for each curve; return the number of equal ones, and a difference."""
+    """Select settings again, once for each curve; results as in :func:`_compare_runs`."""
     n_same = 0
     for name, part in {str(part.curve.name): part for part in parts}.items():
         curve = part.curve

@@ -1,11 +1,12 @@
-"""The store of finished runs: append-only files, indexed by run id.
+"""The store of finished runs: append-only files with a line per run.
 
-Each job appends to a file of its own, so writers share nothing, and duplicate jobs, killed jobs and
-network file systems do no harm. A line is a JSON object with a checksum, written at once. Torn
-lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk) are
-skipped.
+Each job appends to a file of its own. As no two jobs write to one file, duplicate jobs, killed jobs
+and network file systems do no harm. A line is a JSON object with a checksum, and is written at
+once. Torn lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk)
+are skipped.
 
-A job reads all files of its folder and keeps its own runs, at a million lines per second.
+There is no index. A job reads all files of its folder, at a million lines per second, and keeps the
+runs whose ids it needs.
 """
 
 from __future__ import annotations
@@ -43,12 +44,15 @@ class Stored(NamedTuple):
 
 
 def _has(result: Mapping[str, Any], score: str) -> bool:
-    """Return whether a result has a score; a new measure is null if a learner lacks it."""
+    """Return whether a result has a score.
+
+    The score may be null for a measure of `NEW`: the learner then lacks the measure.
+    """
     return result.get(score) is not None or (score in NEW and score in result)
 
 
 class Store:
-    """The finished runs in one folder, which a writer creates."""
+    """The finished runs in one folder, which is created when a run is added."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,11 +64,12 @@ class Store:
         scores: Collection[str] = (),
         is_current: Callable[[str, str], bool] = lambda run_id, code: True,
     ) -> dict[str, Stored]:
-        """Return the stored results of the named runs, by id.
+        """Return the stored results of the runs in `ids`, by id.
 
-        If one code trained a run twice, both results differ only in timings; the first file by name
-        is used. Among several codes the first one for which `is_current` (id, code) holds is used,
-        else the last. A result without one of `scores`, stored by an earlier version, is ignored.
+        If the same code trained a run twice, the results differ only in timings, and the first one
+        by file name is returned. If different code trained a run, the first result for which
+        ``is_current(id, code)`` is true is returned; if there is none, the last. Results without
+        one of `scores`, which earlier versions stored, are ignored.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():
@@ -79,7 +84,7 @@ class Store:
         return stored
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of all runs, some of them twice, without parsing results."""
+        """Yield the ids of all lines, without parsing results; an id may occur several times."""
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
@@ -87,14 +92,17 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, run_id: str, result: dict[str, Any], code: str) -> None:
-        """Append one finished run, as plain JSON; if that fails, earlier runs are kept."""
+        """Append one finished run, whose result is plain JSON.
+
+        Raises WriteError if that fails; earlier runs are kept.
+        """
         text = json.dumps({"id": run_id, "result": result, "code": code}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         with write_errors(self.folder):
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")
 
     def check(self) -> None:
-        """Raise WriteError if runs can't be added, before they are trained."""
+        """Raise WriteError if runs can't be added. To be called before runs are trained."""
         with write_errors(self.folder):
             self._open()
 
@@ -132,7 +140,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
-            # The last start counts: a torn line or NUL bytes may precede it.
+            # Begin at the last START: a torn line or NUL bytes may precede the complete line.
             start = line.rfind(START)
             text = line[start:]
             if start >= 0 and text.endswith(CHECKSUM % zlib.crc32(text[CHECKED])):

@@ -1,4 +1,4 @@
-"""A study: datasets × methods × ε × settings × resampling, read from one YAML file."""
+"""A study: datasets × methods × ε × settings × splits, read from one YAML file."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# The default column of a run that selects settings.
+# The measure by which settings are selected, unless a study names another one.
 DEFAULT_METRIC = ACCURACY
-# The output of a comparison that needs all measures.
+# Word of an output that needs AUC, even if no option of the study names it.
 PRICE = "price"
 
+# Values of the key `select`.
 BEST, ALL = "best", "all"
-# The key of a gathered list of studies that belong to no paper.
+# In the key `studies`, which lists studies by paper: the studies that belong to no paper.
 PACKAGE = "privcurve"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
 class StudyError(ExpectedError, ValueError):
-    """A study file with an unsupported request; the message names it."""
+    """A study requests something unsupported; the message names file and request."""
 
 
 class Finalists(NamedTuple):
-    """A second round of the selection, for learners whose noise differs from fit to fit.
+    """A second round of the selection of settings, for learners with noise.
 
-    The best `settings` of the cross-validation at an ε are retrained, `draws` times per fold.
+    The few best settings of the cross-validation at an ε are trained again, as the noise of a
+    single fit may have favoured the best one.
     """
 
-    settings: int
-    draws: int
+    settings: int  # how many settings are trained again
+    draws: int  # how often per fold
 
 
 @dataclass(frozen=True)
@@ -50,46 +52,47 @@ class Study:
     title: str
     datasets: tuple[str, ...]
     folds: int  # folds of the stratified cross-validation; 0 with hold-outs
-    # Fresh trainings of a selected setting, or hold-outs; 0 if the folds are all runs.
+    # Number of fresh trainings of a selected setting, or of hold-outs; 0 if the only runs are those
+    # of the folds.
     repeats: int
     figure: str  # file name of its figure, without extension
-    methods: Mapping[str, Method]  # empty if it combines tables of others
-    # None: the best setting of the cross-validation is selected without a second round.
+    methods: Mapping[str, Method]  # empty if the study combines tables of other studies
+    # The second round of the selection; None if there is none.
     finalists: Finalists | None = None
     paper: str | None = None  # the paper whose figures it reproduces
     # A message for each entry whose learner needs a package that is not installed.
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
-    metric: str = DEFAULT_METRIC  # column of a run that selects settings
-    # `best`: one setting at each ε; `all`: no selection, all runs are results.
+    metric: str = DEFAULT_METRIC  # measure by which settings are selected
+    # `best`: one setting is selected at each ε; `all`: no selection, all runs are results.
     select: str = BEST
-    neighbours: str | None = None  # the requested relation; None for each learner's own
-    # Its outputs, in the order of the file: name and options.
+    neighbours: str | None = None  # the requested relation; None for each learner's default
+    # Word and options of each output, in the order of the file.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    # Whether it has `epsilons` that no private learner uses, as each has its own.
+    # Whether the key `epsilons` has no effect, as each private learner has its own.
     idle_epsilons: bool = False
-    # Studies whose tables it combines, if it trains nothing.
+    # Studies whose tables this study combines; it then trains nothing.
     studies: tuple[str, ...] = ()
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """The parts of the study that determine whether a dataset can be trained on and scored."""
+        """The facts about the study on which :func:`.readiness.check` of a dataset depends."""
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        # Not every learner has probabilities.
+        # Learners matter only if the metric needs probabilities, which not every learner has.
         by_loss = MEASURES[self.metric].needs == CHANCES
         learners = {method.learner for method in self.methods.values()} if by_loss else ()
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
 
     @property
     def own_learners(self) -> list[str]:
-        """The user's own learners that it trains."""
+        """The user's own learners that the study trains."""
         return sorted({name for method in self.methods.values() for name in method.own_learners})
 
     def shows(self, measure: str) -> bool:
-        """Return whether a measure selects settings, or an output needs it."""
+        """Return whether settings are selected by a measure, or an output needs it."""
         is_used = any(
             (word == PRICE and measure == AUC)
             or measure in (*options.values(), *(options.get("measures") or ()))
@@ -99,22 +102,23 @@ class Study:
 
     @property
     def selection_splits(self) -> list[Split]:
-        """The splits that select a setting."""
+        """The splits on which settings are compared to select one."""
         if self.holdout:
             return holdout_splits(self.holdout, self.repeats, fresh=False)
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the finalists: the selection's splits, repeated for each draw."""
+        """Return the splits of the second round: the selection's splits, once for each draw."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Return the splits whose runs are the results of a setting.
+        """Return the splits of the fresh trainings of a setting, whose scores are the results.
 
         On a dataset with a test part each repeat trains on the entire training part. On other
-        datasets, repeat r scores one fold of a fresh partition: the first `folds` repeats are the
-        folds of one new partition, the next ones of another.
+        datasets each repeat scores one fold of a new partition into `folds` folds: the first
+        `folds` repeats score the folds of one partition, the next repeats the folds of another.
+        Hold-outs, and a study without repeats, are the same for both kinds of datasets.
         """
         n, repeats = self.folds, range(1, self.repeats + 1)
         if self.holdout:
@@ -134,7 +138,10 @@ def load(path: Path) -> Study:
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
-    """Build a study from the content of its file; messages name it `where` (:func:`load`)."""
+    """Build a study from the content of its file; errors as in :func:`load`.
+
+    Messages name the file by `where`.
+    """
     try:
         if "studies" in raw:
             _check_words_of_gathering(raw)
@@ -155,7 +162,8 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     selected = raw.get("select") != ALL
     try:
         for label, spec in learners.items():
-            # Checked even if the package is missing: a file's validity does not depend on it.
+            # Entries are checked even if their package is missing, so that the validity of a file
+            # does not depend on what is installed.
             checked = {method.name: method for method in methods(label, spec, raw)}
             legends.check_curves([*checked.values()], all_methods, selected=selected)
             all_methods += checked.values()
@@ -192,9 +200,10 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the studies that a study combines; of lists by paper, the lists of existing papers.
+    """Return the names of the studies that a study combines, from its key `studies`.
 
-    The key of this package lists studies that belong to no paper.
+    The key has a list, or a list for each paper. Lists of papers that are not installed are left
+    out; the list of `PACKAGE` has studies that belong to no paper.
     """
     if not isinstance(studies, Mapping):
         return tuple(studies)
@@ -203,7 +212,7 @@ def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple
 
 
 def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
-    """Refuse keys that a study of other studies can't have."""
+    """Raise ValueError if a study that combines other studies has keys of a study that trains."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
@@ -226,7 +235,7 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:
-    """Refuse keys that contradict each other."""
+    """Raise ValueError if keys of a study that trains contradict each other."""
     resampling = [key for key in ("folds", "repeats") if key in raw]
     splits, select_all = raw.get("splits"), raw.get("select") == ALL
     if splits is None and len(resampling) < 2:
@@ -266,9 +275,10 @@ def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Yield a note on each private selection: the part of ε that remains for a training.
+    """Yield a note on each method with private selection: the part of ε that a training gets.
 
-    This takes a tenth of a second per method. Raises StudyError if nothing remains.
+    The computation takes a tenth of a second per method. Raises StudyError if nothing remains for
+    the training.
     """
     for method in study.methods.values():
         if method.tune is not None:
@@ -280,10 +290,11 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
-    """Check a study against its datasets' descriptions; yield notes for its user.
+    """Check a study against the descriptions of its datasets, and yield notes for its user.
 
-    Raises StudyError if a neighbouring relation has no meaning on a dataset, or if a dataset has
-    more classes than a learner supports.
+    Raises StudyError if a neighbouring relation has no meaning on a dataset, a dataset has more
+    classes than a learner supports, a learner does not support the unit of privacy, or it needs all
+    records in memory and the dataset is partitioned.
     """
     partial = [method for method in study.methods.values() if method.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -317,7 +328,10 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
-    """Refuse ε and δ of persons if a learner does not support their share for one record."""
+    """Raise StudyError if a learner does not support the ε and δ of one record.
+
+    They are the part of the ε and δ of a person that remains for one of the person's records.
+    """
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():
@@ -331,7 +345,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
 
 
 def _check_parts(study: Study, about: Description, where: str) -> None:
-    """Refuse learners that need all records in memory, if the dataset is partitioned."""
+    """Raise StudyError if a dataset is partitioned and a learner needs all records in memory."""
     for method in study.methods.values() if about.part_rows else ():
         entry = method.learner_entry
         for setting in method.settings:
@@ -342,7 +356,7 @@ def _check_parts(study: Study, about: Description, where: str) -> None:
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:
-    """Refuse learners of two classes on a dataset with more."""
+    """Raise StudyError if a dataset has more than two classes and a learner supports only two."""
     n_classes = about.domain.n_classes
     if n_classes == 2:
         return

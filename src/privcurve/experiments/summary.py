@@ -1,7 +1,7 @@
 """Progress of a study: finished, failed and remaining runs, and the remaining time.
 
-It reads only the facts of finished jobs, and the ids of stored runs of other jobs, so that it is
-fast and works during a run.
+Of finished jobs only the facts are read, of other jobs only the ids of their stored runs. This is
+fast, and works while the workflow runs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Progress:
     runs: int = 0  # all requested runs
     done: int = 0
     failed: int = 0
-    seconds_left: float = 0.0  # estimated seconds of one core for the rest
-    jobs_left: int = 0  # unfinished jobs: at most this many cores can share the rest
+    seconds_left: float = 0.0  # estimated seconds of the remaining runs on one core
+    jobs_left: int = 0  # unfinished jobs: at most this many cores can share the remaining runs
 
     @property
     def to_do(self) -> int:
@@ -44,7 +44,7 @@ class Progress:
 def progress(study: StudyJobs) -> Progress:
     """Return the progress of a study.
 
-    Results are looked up below the working directory; a dataset without an encoding has none.
+    Results are read below the working directory. On a dataset without an encoding no run is done.
     """
     facts = {name: fact for job in study.jobs.values() for name, fact in job.facts.items()}
     total = Progress()
@@ -62,13 +62,13 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # Finalists have no row, so the processed runs are counted.
+            # The facts count all runs; rows would not do, as runs of the second round have none.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += part.grid_seconds * done["trained"] / done["rows"]
-        # Measured over estimated time, if there are measurements.
+        # How many times longer runs of this curve took than estimated; 1 if none is finished.
         scale = measured / estimated if estimated else 1.0
         for name, part in left.items():
             total += _estimate(part, name, left, ids, stored_ids, scale)
@@ -83,12 +83,25 @@ def _estimate(
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of the unfinished runs with a name, from the runs in the store."""
+    """Return the progress of runs that no finished job has, from the runs in the store.
+
+    Parameters
+    ----------
+    part, name
+        The runs: those of `part` that are called `name`.
+    unfinished
+        The names of all such runs of the curve.
+    ids, stored
+        Ids of the curve's runs, and shortened ids of stored runs; None without encoded data.
+    scale
+        Factor for the estimated seconds.
+    """
     due: tuple[Runs, ...] = part.grid
     n_runs, seconds = part.n_grid, part.grid_seconds
     if part.is_fresh(name):
         n_runs, seconds = part.n_fresh, part.fresh_seconds
-        # Its points are not known yet: runs of an earlier selection count too.
+        # The selected points are not known yet, so that stored runs of all points are counted, even
+        # of an earlier selection; none before the runs on which the selection depends are finished.
         splits = (*(part.final_splits if part.chooses else ()), *part.fresh)
         before = [*part.names[:-1], *(one for source in part.reads for one in source.names)]
         is_early = any(one in unfinished for one in before)
@@ -101,21 +114,22 @@ def _estimate(
 
 
 def _shorten_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
-    """Shorten ids to eight bytes: little memory for a million runs, and still distinct."""
+    """Return ids shortened to eight bytes: a million need little memory, and stay distinct."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 
 
 def table(studies: Mapping[str, Progress], cores: int) -> str:
     """Write the progress of studies as a table, with a total line.
 
-    `cores` is the number of cores, or on a cluster the number of jobs, that work at once.
+    `cores` is the number of cores (on a cluster, of jobs) that work at the same time.
     """
     from tabulate import tabulate
 
     of_all = {"total": sum(studies.values(), Progress())} if len(studies) > 1 else {}
     rows = []
     for name, p in {**studies, **of_all}.items():
-        # Rounded down, so that 100 means all. A study that combines tables has no runs.
+        # Percentages are rounded down, so that 100 means all. A study that only combines tables of
+        # other studies has no runs.
         percent = f"{math.floor(1000 * p.done / p.runs) / 10:.1f}" if p.runs else "–"
         rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _write_duration(p, cores)])
     return tabulate(

@@ -26,8 +26,8 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# Maximum number of runs in one call of a learner: enough to share work on the data, few enough that
-# a killed job loses about a second.
+# One call of a learner trains several runs, which share work on the data: at most this many, and
+# only as many as take about this many seconds, which a killed job loses.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
@@ -42,18 +42,18 @@ def fit_method(
     train: Records | PartedRecords,
     ids: RunIds,
 ) -> list[Any]:
-    """Train a method on a part of a dataset; return a learner for each run.
+    """Train a method on the records `train` of a dataset; return a fitted learner for each run.
 
-    Each run has its own random stream. On a dataset of persons, ε and δ protect a person, also in
-    the statement.
+    Each run has its own random stream. If the unit of privacy of the dataset is a person, the
+    statements of the learners are about persons.
     """
     for run in runs:
         say_trained(method.learners(run.point.setting))
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
-        # A study treats the first digit of the number of training records as public, and the
-        # statement says so.
+        # Under add-remove the number of records is secret. A study treats the number rounded to its
+        # first digit as public, and the statement says so.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [
         {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
@@ -66,13 +66,13 @@ def fit_method(
 
 
 def forget_peak() -> None:
-    """Let :func:`peak_memory` begin anew, where the system can do that (Linux)."""
+    """Reset the peak that :func:`peak_memory` returns; only Linux supports this."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", "ascii")
 
 
 def peak_memory() -> float | None:
-    """Return the most that this process had in memory, in MiB; None where no file tells it."""
+    """Return the peak memory of this process in MiB; None if the system has no file with it."""
     try:
         lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     except OSError:
@@ -85,8 +85,9 @@ class Trainer:
     """Trains the runs of one method on one dataset.
 
     Results are appended to a folder of `store`. Trainers with the same dataset, seed and share may
-    share one `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is
-    retrained; if `fresh`, so is one from other code. Counts and seconds are totals so far.
+    have the same `splitter`. A run is retrained if its stored result lacks one of the `scores` (see
+    `Curve.scores`) or, with `fresh`, if other code trained it. The attributes ``n_…`` and
+    `training_seconds` are totals over all calls of :meth:`run`.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Trainer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts stored with the rows of a part: the checksum of its data, and the work done."""
+        """Facts for a job's file: the checksum of the data, and numbers of runs and seconds."""
         return {
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
@@ -127,7 +128,10 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train what is not stored; return a row per run, by ε, setting, repeat and fold."""
+        """Train the runs that are not stored; return a row per run.
+
+        The rows are sorted by ε, setting, repeat and fold.
+        """
         runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
         learners = {name: self._learners_of(run.point) for name, run in runs.items()}
@@ -205,7 +209,7 @@ class Trainer:
         for split in sorted({run.split for run in runs}, key=lambda s: (s.repeat, s.fold)):
             train, scored = self._splitter.parts(split)
             queue = [run for run in runs if run.split == split]
-            # Sorted so that neighbours share work: a kernel trains equal settings together.
+            # Runs with equal settings are put into one batch, as a kernel trains them together.
             queue.sort(key=lambda run: (run.point.text, run.point.epsilon))
             while queue:
                 size = self._choose_batch_size(queue[0], train)

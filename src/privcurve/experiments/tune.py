@@ -1,4 +1,7 @@
-"""The key `tune` of a study: each training selects its setting privately, within its ε."""
+"""The key `tune` of a study: private selection, whose cost is part of ε.
+
+Each training then selects its setting on the records, within its own ε.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import PROVED
 
-# Keys of `tune` that are parameters of the selecting learner.
+# Keys under `tune` that are parameters of the learner `tuned`, which selects.
 _PARAMETERS = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Refuse an entry of a study's learners with a key that contradicts `tune`."""
+    """Raise ValueError if an entry of a study's learners has a key that contradicts its `tune`."""
     if "grid" in spec:
         raise ValueError(
             "'grid' and 'tune' exclude each other: settings of 'grid' are tuned outside the "
@@ -37,7 +40,10 @@ def check(spec: Mapping[str, Any]) -> None:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the selecting learner; `tune` is the content of the key."""
+    """Return the only setting of the learner `tuned`, which names what it selects from.
+
+    `entry` is the learner to be tuned, `tune` the content of the key.
+    """
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     parameters = {word: tune[word] for word in _PARAMETERS if word in tune}
     content = {"learner": entry.name, "settings": axes, **parameters}
@@ -50,7 +56,10 @@ def setting(
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Return what remains for a training; raise ValueError if nothing remains."""
+    """Return a sentence on the part of each ε that private selection leaves for a training.
+
+    `chosen` is the result of :func:`setting`. Raises ValueError if nothing remains.
+    """
     parameters = registry.entry(tuning.NAME).complete(chosen)
     shape = [parameters[word] for word in _PARAMETERS]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]

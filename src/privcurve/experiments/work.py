@@ -1,4 +1,4 @@
-"""Execute a job: train its curves one after the other, select settings, and write its file."""
+"""Execute a job: train its curves one after another, select settings, and write its file."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ from privcurve.tables.table import read_table
 def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None:
     """Train the runs of a job that are not in the store, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; default: now. If `fresh`, stored
-    runs from other code are retrained.
+    `started` is the time by `time.perf_counter` at which the process began; default: now. If
+    `fresh`, stored runs of other code are retrained.
+
     Raises DatasetError if a dataset has no encoding, or one from an earlier description;
-    IncompleteError if an input of its selection is missing, damaged, or made from other data;
+    IncompleteError if a file that the selection reads is missing, damaged, or of other data;
     WriteError if the store or the file is not writable.
     """
     read = cache(datasets.read_coded)
 
-    # Most curves on the same data share their splits.
+    # Curves on the same data mostly have the same splits, and then use one splitter's cache.
     @cache
     def splitter_of(folder: Path, seed: Seed, share: float) -> Splitter:
         return Splitter(read(folder), seed, share)
@@ -77,9 +78,9 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 
 
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:
-    """Add which code trained and selected the inputs of fresh trainings.
+    """Return `trained`, with the code that trained and selected what the fresh trainings depend on.
 
-    `grid` is the fact of the curve's grid, if that is in the same job.
+    `grid` is the fact about the curve's grid if the same job trained it.
     """
     read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
     for source in curve.reads:
@@ -93,10 +94,10 @@ def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None)
 
 
 def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFrame:
-    """Return the selected settings, a row per ε, after a second round if the study has one.
+    """Return the selected settings of a curve, a row per ε.
 
-    `grid` has the runs of the curve's grid, if this job trained them; runs of other jobs are read
-    from their files.
+    If the study has a second round of the selection, `trainer` trains it. `grid` has the runs of
+    the curve's grid if this job trained them; otherwise they are read from other jobs' files.
     """
     metric, finalists = curve.study.metric, curve.finalists
     if curve.skips_grid:
@@ -124,7 +125,7 @@ def write_selected(frame: pd.DataFrame) -> str:
 def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Iterator[pd.DataFrame]:
     """Yield the runs of a grid in pieces, with all runs of a setting in one piece.
 
-    Memory does not grow with the study.
+    Reading in pieces keeps memory from growing with the study.
     """
     if grid is not None:
         yield spoken_frame(grid.select(columns).to_pandas())
@@ -133,7 +134,8 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
     for part in curve.reads:
         frame = Job((part,)).read_grid(part, columns, checksum)
         frame = pd.concat([begun, frame]) if len(begun) else frame
-        # Runs of these settings on other splits may be in the next part.
+        # The last settings of a part may have runs on other splits in the next part: keep them
+        # until then.
         points, splits = part.grid[-1]
         last = [p.text for p in points] if len(splits) < len(curve.splits) else []
         is_last = frame["setting"].isin(last)
@@ -143,13 +145,13 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
 
 
 def _read_selected(curve: Curve) -> pd.DataFrame:
-    """Read the selection of another job."""
+    """Return the settings that another job of the curve has selected."""
     (first,) = curve.reads
     facts = Job((first,)).check(first.fresh_name, curve.checksum)
     return read_table(io.StringIO(facts["selected"]))
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
-    """Return the points of pairs of ε and setting."""
+    """Return the curve's points with one of these pairs of ε and setting (canonical JSON)."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

@@ -1,1 +1,1 @@
-"""Figures for papers: a tidy frame in, a figure and the frame's file out."""
+"""Figures and pages: their style, labels, and how they are saved together with their data."""

@@ -1,4 +1,7 @@
-"""Labels of lines in a figure: horizontal lines where there is room, curves at their right ends."""
+"""Names of lines in a figure, placed so that they cover little.
+
+Names of horizontal lines are placed where there is room, names of curves at their right ends.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +23,31 @@ if TYPE_CHECKING:
 FONT_SIZE = 6.5
 LONGEST_NAME = 22  # characters per line of a curve's name
 GAP = 1.2  # points between a line and its name
-# Positions along the panel and distances from the line, in heights of a name: the first free one is
-# used.
+# Where the name of a horizontal line can be. PLACES: horizontal position in the panel (0 to 1) and
+# alignment, in order of preference. STEPS: distance from the line, in heights of a name.
 PLACES = (
     (0.985, "right"),
     (0.015, "left"),
     *((percent / 100, "center") for percent in range(15, 90, 5)),
 )
 STEPS = (0, 1, 2)
-COVERS_NAME = 1e6
-LEAVES_PANEL = 1e5
-COVERS_LINE = 0.5  # cost per pixel of another horizontal line; 1 per pixel of a curve
-PIXELS_OF_A_MARK = 80
+# Costs of a position: the cheapest is used. A covered pixel of a curve costs 1.
+COVERS_NAME = 1e6  # another name is covered
+LEAVES_PANEL = 1e5  # the name extends beyond the panel
+COVERS_LINE = 0.5  # per covered pixel of a horizontal line
+PIXELS_OF_A_MARK = 80  # a covered marker costs as much as this many pixels
 
 
 def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
-    """Write each horizontal line's name at the position where it covers least.
+    """Write the name of each horizontal line where it covers least.
 
-    The figure must have its final layout: positions are compared in pixels.
+    The figure must have its final layout, as positions are compared in pixels.
     """
     points = _trace_curves(panel, [line for line, _ in lines])
     lines = _join_near(panel, lines)
     heights = [_measure_height(panel, line) for line, _ in lines]
     boxes: list[Bbox] = []
-    # Outermost lines first: one of their sides is free.
+    # Outermost lines first: as one of their sides is free, their names take no room from others.
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]
@@ -75,9 +79,9 @@ def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
 
 
 def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
-    """Move names up where they would cover a lower one, in a figure with its final layout.
+    """Move labels up that would overlap a label below them.
 
-    `pixels` is the number of pixels per point.
+    The figure must have its final layout. `pixels` is the number of pixels per point.
     """
     top = -np.inf
     boxes = {label: label.get_window_extent() for label in labels}
@@ -91,7 +95,10 @@ def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
 def _write(
     panel: Axes, text: str, line: Line2D, place: Any, offset: tuple[float, float], **look: Any
 ) -> Annotation:
-    """Write the name of a line at a share of the panel's width, moved by `offset` points."""
+    """Write the name of a line at `place`, moved by `offset` points.
+
+    `place` is a pair: a share of the panel's width, and a y value.
+    """
     look |= {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points"}
     look |= {"fontsize": FONT_SIZE, "color": line.get_color(), "annotation_clip": False}
     return panel.annotate(text, place, xytext=offset, **look)
@@ -105,9 +112,10 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Join the names of two lines closer than half a name's height, on the upper line.
+    """Return the lines to label, from top to bottom, with their names.
 
-    Three names would be wider than a panel.
+    If two lines are closer than half a name's height, the upper one gets the names of both. Three
+    names are not joined, as they would be wider than a panel.
     """
     near = 0.5 * FONT_SIZE * panel.figure.dpi / 72
     joined: list[tuple[Line2D, str]] = []
@@ -131,7 +139,10 @@ def _measure_height(panel: Axes, line: Line2D) -> float:
 
 
 def _trace_curves(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
-    """Return points along all curves and marks, at most a pixel apart, in pixels."""
+    """Return points along the curves of a panel, without `lines`, as pixels of shape (n, 2).
+
+    Neighbouring points are at most a pixel apart. Markers count as `PIXELS_OF_A_MARK` points.
+    """
     points = [np.empty((0, 2))]
     for curve in panel.get_lines():
         if curve in lines:
@@ -156,7 +167,11 @@ def _count_covered(
     heights: Sequence[float],
     others: Sequence[Bbox],
 ) -> float:
-    """Return how much a name at this position covers, in pixels of curve."""
+    """Return the cost of a name at the position `box`.
+
+    `points` are points of curves, `heights` the heights of horizontal lines, `others` the boxes of
+    other names, all in pixels.
+    """
     x, y = points.T
     inside = (x > box.x0 - 5) & (x < box.x1 + 5) & (y > box.y0 - 4) & (y < box.y1 + 4)
     cost = float(inside.sum())

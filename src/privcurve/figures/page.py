@@ -20,7 +20,7 @@ CSS = Path(__file__).with_name("page.css")
 
 
 class Heading(NamedTuple):
-    """The title of a section; inside a :class:`Part`, of level 3."""
+    """The title of a section."""
 
     text: str
     level: int = 2
@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture of :mod:`privcurve.figures.pictures`, with a description in words."""
+    """A picture made by :mod:`privcurve.figures.pictures`, with a title and a caption."""
 
     html: str
     caption: str = ""
@@ -68,7 +68,7 @@ class Picture(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A part of the page that is folded until someone opens it, or prints the page."""
+    """A part of the page that is hidden until a reader opens it or prints the page."""
 
     title: str
     blocks: tuple[Block, ...]

@@ -1,8 +1,9 @@
 """Pictures as HTML and SVG, for pages: without scripts, for any width and colour scheme.
 
-Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
-dots are HTML, positioned by shares of its width and height. Matplotlib does not draw them:
-Matplotlib is in the extra `workflow`, which a release does not need, and its SVG has a fixed width.
+Curves and bands are drawn in an SVG that is stretched to the width of the page; the thickness of
+lines is kept. Texts and dots are HTML, positioned by shares of the picture's width and height.
+Matplotlib is not used: it is in the extra `workflow`, which a release does not need, and its SVG
+has a fixed width.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A wanted height, where a curve reaches it, and the range of that position."""
+    """A wanted y, the x at which a curve reaches it, and the range of uncertainty of that x."""
 
     y: float
-    x: float
+    x: float  # 0: reached before the first point; infinite: never reached
     low: float
     high: float
 
@@ -58,7 +59,11 @@ def curves(
     axes: tuple[str, str],
     mark: Mark | None = None,
 ) -> str:
-    """Draw curves on a logarithmic axis, with names at their right ends, and dashed levels."""
+    """Return a picture of curves on a logarithmic x axis, with names at their right ends.
+
+    `levels` are named dashed horizontal lines, `ends` the ends of the y axis, `axes` the names of
+    the x and the y axis.
+    """
     xs = sorted({point.x for line in lines for point in line.points})
     pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
     left, right = math.log(xs[0]) - pad, math.log(xs[-1]) + pad
@@ -119,7 +124,10 @@ def curves(
 
 
 def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
-    """Write names next to a picture without overlap, with a line from each to its curve."""
+    """Return names next to a picture without overlap, with a line from each to its curve.
+
+    `names` are triples: CSS class, name, and the y position at which the curve ends, as a share.
+    """
     order = sorted(names, key=lambda entry: entry[2])
     starts = [min(max(y, 0.0), 1.0) for _, _, y in order]
     leads, texts = [], []
@@ -133,15 +141,16 @@ def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
 
 
 def _spread_names(places: Sequence[float]) -> list[float]:
-    """Move positions apart that are too close to each other, as little as possible.
+    """Move positions of names apart until no names overlap, as little as possible.
 
-    They stay between 0 and 1 if there is room.
+    `places` increase and are shares of the height. They stay between 0 and 1 if there is room.
     """
     from scipy.optimize import isotonic_regression
 
     if not places:
         return []
-    # Minus the heights of the names above, sufficiently distant positions do not decrease.
+    # Names do not overlap if the positions, each minus the heights of all names above it, do not
+    # decrease. Isotonic regression finds the nearest such positions.
     above = NAME_HEIGHT * np.arange(len(places))
     free = isotonic_regression(np.array(places) - above).x + above
     half = NAME_HEIGHT / 2
@@ -151,7 +160,7 @@ def _spread_names(places: Sequence[float]) -> list[float]:
 
 
 class Row(NamedTuple):
-    """A named value with the text of its number; grey without a colour."""
+    """A named value and its number as a text; grey if `colour` is None."""
 
     name: str
     point: Point
@@ -162,7 +171,10 @@ class Row(NamedTuple):
 def draw_ranks(
     rows: Iterable[Row], levels: Sequence[tuple[str, float]], ends: tuple[float, float], title: str
 ) -> str:
-    """Draw a row for each value: a dot with its error; levels are dashed lines through all rows."""
+    """Return a picture with a row for each value, drawn as a dot with its error.
+
+    `levels` are named dashed lines through all rows, `ends` the ends of the axis of values.
+    """
 
     def x_share(value: float) -> float:
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
@@ -191,7 +203,7 @@ def draw_ranks(
 
 
 def _side(share: float) -> str:
-    # A name to the right of its line may extend over the column of numbers.
+    # Near the right end, a name to the right of its line would cover the column of numbers.
     return "left" if share < 0.6 else "right"
 
 
@@ -200,7 +212,7 @@ def _style_at(share: float) -> str:
 
 
 class Bin(NamedTuple):
-    """A bin's value with its error, and the ends of the bin as shares of the axis."""
+    """A bin's value and error; `place` has the ends of the bin as shares of the axis."""
 
     name: str
     place: tuple[float, float]
@@ -218,9 +230,10 @@ class Axis(NamedTuple):
 
 
 def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
-    """Draw the values of a column's bins, with their errors, as steps; neighbours are connected.
+    """Return a picture of the values of a column's bins, with their errors, as steps.
 
-    Bars below show the number of people in each bin, if known. A tooltip shows a bin's name.
+    Steps of adjacent bins are connected. Bars below show how many people are in each bin, if known.
+    A tooltip shows a bin's name. `ends` are the ends of the axis of values.
     """
 
     def y_share(value: float) -> float:
@@ -257,7 +270,7 @@ def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
 
 
 def _draw_people(bins: Sequence[Bin]) -> str:
-    """Draw the density of people over bins as bars; nothing if their number is unknown."""
+    """Return a picture of the density of people over the bins; empty if it is unknown."""
     counts = [(place, number) for _, place, _, _, number in bins if number is not None]
     densities = [number / (right - left) for (left, right), number in counts]
     if not densities or not max(densities) > 0:
@@ -279,15 +292,15 @@ def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
 
 
 def round_ticks(low: float, high: float, is_whole: bool = False) -> list[tuple[str, float]]:
-    """Return about six round numbers between two ends; integers if `is_whole`."""
+    """Return about six round numbers (integers if `is_whole`) between two ends, with texts."""
     least = 1.0 if is_whole else 0.0
     return [(f"{value:,.10g}", value) for _, value in _ticks(low, high, least=least)]
 
 
 def _ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tuple[str, float]]:
-    """Return about `most` round numbers between two ends, with texts of one length.
+    """Return about `most` round numbers between two ends, each with its text.
 
-    They are at least `least` apart.
+    They are at least `least` apart. All texts have the same number of decimals.
     """
     rough = max((high - low) / most, least)
     power = 10 ** math.floor(math.log10(rough))

@@ -1,4 +1,4 @@
-"""The server of random trees: it needs only one sum over the parties for each batch."""
+"""The server of random trees: it needs only one sum over the parties for each batch of trees."""
 
 from __future__ import annotations
 
@@ -18,31 +18,28 @@ from privcurve.kernels.trees.form import NO_QUESTION, ranges
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
-# Values of leaves are clipped to this, before the learning rate.
+# Values of leaves are clipped to ± this number, before the learning rate multiplies them.
 LARGEST_VALUE = 2.0
 
 
 class BoostingPlan(NamedTuple):
-    """The public facts of random trees, which are drawn independently of the records.
-
-    There are n records; a round has `batch` trees, σ of the noise of every number is `scale`, and
-    `whats` names the leaves of each batch in the ledger (empty without privacy).
-    """
+    """Public facts of a fit of random trees; the trees are drawn independently of the records."""
 
     n_classes: int
-    n: int
+    n: int  # number of records
     trees: DrawnTrees
-    batch: int
+    batch: int  # number of trees of a round
     learning_rate: float
-    scale: float
-    whats: tuple[str, ...] = ()
+    scale: float  # σ of the noise of every released number
+    whats: tuple[str, ...] = ()  # the ledger entry that pays for each batch; empty without privacy
 
 
 def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
-    """Draw the questions of complete trees: a column uniformly, then one of its questions.
+    """Draw the question of each inner node of complete trees.
 
-    Returns shape (n_trees, 2**depth − 1): indices into `questions`, or −1 if the domain has none.
-    The generator is public, and its stream is separate from all noise.
+    A node draws a column, then one of the column's questions, both uniformly. The result has the
+    shape (n_trees, 2**depth − 1): indices into `questions`, or −1 if the domain has no question.
+    `rng` must be public, with a stream separate from all noise.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -53,7 +50,7 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 
 def trees_of_questions(questions: Questions, drawn: Ints) -> DrawnTrees:
-    """Return drawn trees in the form of the kernels."""
+    """Convert the result of :func:`draw_trees` to the form that the kernels need."""
     numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
     return DrawnTrees(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
@@ -65,14 +62,15 @@ def boost(
     transcript: Transcript,
     done: Callable[[float], None] | None = None,
 ) -> Floats:
-    """Return the values of the leaves of random trees, by Newton steps on noisy sums.
+    """Return the contribution of each leaf to the scores: (n_trees, n_leaves, n_outputs).
 
-    Each round has a batch of trees: a party sends, for each leaf, the sum of its records' clipped
-    residuals and the sum of their sizes. For two classes half of the second sum is the curvature;
-    the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, where λ is 1 plus two standard
-    deviations of the noise of H. The values of a batch are averaged. The result, of shape (n_trees,
-    n_leaves, n_outputs), is each leaf's contribution to the score. `done` is called with the
-    finished share of the trees.
+    Each round trains a batch of trees by one Newton step. For each leaf, a party sends the sum G of
+    its records' clipped residuals, and the sum of the residuals' norms. The curvature H is the
+    second sum times :func:`curvature_share`. The value of a leaf is −G/(max(H, 0) + λ), clipped to
+    ±2, where λ is 1 plus two standard deviations of the noise of H. The learning rate multiplies
+    the values, and the trees of a batch are averaged.
+
+    `done`, if given, is called after each batch with the share of the trees that are finished.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
@@ -103,5 +101,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return the factor that makes Σ‖g‖ an estimate of the curvature of one score."""
+    """Return the factor that converts Σ‖residual‖ to an estimate of the curvature of one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

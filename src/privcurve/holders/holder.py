@@ -28,20 +28,21 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# A party stores the counts of this many nodes: the two children of the last split.
+# A party caches the counts of at most this many nodes: two suffice for the children of a split.
 KEPT = 2
 
-# Replaces the best question of a node with fewer than two records.
+# The answer of `best`, in place of a position, for a node with fewer than two records.
 NONE = -1
 
 
 class Ballot(NamedTuple):
-    """How a party votes for a question."""
+    """How a party chooses the question for which it votes, by noisy scores."""
 
-    # `exponential`, with `rate`, on −F of both sides (proved); or `laplace`: noise of 2Δ(m)/`rate`
-    # on the gain J, for m records in the node (published).
+    # `exponential` (proved): the score is −F of a split, F as in `weighted_impurity`, and the
+    # probability of a question is proportional to e^(rate · score). `laplace` (published): the
+    # score is the gain J, with noise of scale 2Δ(m)/rate, for m records in the node.
     mechanism: str
-    criterion: str
+    criterion: str  # a name of `CRITERIA`
     rate: float  # infinite: no noise
     what: str = ""  # the ledger entry that pays for the vote
 
@@ -54,21 +55,21 @@ class Holder(Protocol):
         """Return the number of records, which is public."""
 
     def split(self, node: int, question: int, left: int) -> None:
-        """Split a node: records that answer no go to `left`, the others to the next node."""
+        """Split a node: records that answer no go to node `left`, the others to `left + 1`."""
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return a question: one number, of two bytes if these suffice for all questions."""
+        """Return the position of the chosen question, encoded by :func:`encode_vote`: (1,)."""
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Return the question with the largest noisy gain, and that gain (report noisy max)."""
+        """Return the position of the question with the largest noisy gain, and that gain: (2,)."""
 
     def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count by class and bin of the given columns: (n_classes, bins of these columns)."""
+        """Count a node's records by class and bin: (n_classes, all bins of the columns)."""
 
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Count three families for each question: (n_nodes, n_questions, 3 · n_classes + 2)."""
+        """Count the families of `family_counts`: (n_nodes, n_questions, 3 · n_classes + 2)."""
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes: (n_nodes,)."""
@@ -77,29 +78,33 @@ class Holder(Protocol):
         """Count the records of nodes by class: (n_nodes, n_classes)."""
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
-        """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
+        """Add up residuals and their norms by leaf: (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
-        """Add the values of the leaves of the last trees to the scores of the records."""
+        """Add, to the score of each record, the values of its leaves in the last trees."""
 
 
 class HolderRows(NamedTuple):
-    """The rows of a party: bins of all columns, positions of classes, records of each row."""
+    """The rows of a party."""
 
-    bins: NDArray[Any]
-    classes: Ints
-    counts: Ints
+    bins: NDArray[Any]  # (n_rows, n_columns)
+    classes: Ints  # (n_rows,): the position of each row's class
+    counts: Ints  # (n_rows,): the number of records that each row represents
 
 
 def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
-    """Return the vote for a question: two bytes, or four if there are more than 2^16."""
+    """Encode the position of the chosen question as a vote.
+
+    A vote has two bytes, or four if there are more than 2^16 questions.
+    """
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
 def published_scale(size: int, criterion: str, rate: float) -> float:
-    """Return the scale of a published gain's noise, 2Δ(m)/rate; 0 at an infinite rate.
+    """Return 2Δ(m)/rate, the published scale of the noise of a gain; 0 at an infinite rate.
 
-    Below two records all gains are 0 or −1.
+    m is `size`, the number of records in the node, but at least 2, as below two records all gains
+    are 0 or −1.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
@@ -107,7 +112,11 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
 def leaf_sums(
     rows: HolderRows, scores: Floats, trees: DrawnTrees, n_classes: int
 ) -> tuple[Ints, Ints]:
-    """Return the leaf of each row, and the sums of clipped residuals, in the unit of the trees."""
+    """Return the leaf of each row in each tree, and the sums of clipped residuals by leaf.
+
+    The leaves have the shape (n_trees, n_rows), the sums (n_trees, n_leaves, n_outputs + 1). Sums
+    are whole numbers of `trees.unit`.
+    """
     n_inner = trees.columns.shape[1]
     leaves = find_leaves(rows.bins, trees.trees())
     leaves -= n_inner
@@ -124,7 +133,11 @@ def _leaf_answers(
     trees: DrawnTrees,
     n_classes: int,
 ) -> tuple[Ints, Floats]:
-    """Add the values of the last leaves to scores; return the next leaves, and sums in them."""
+    """Add the last trees' values to `scores`; return each row's leaves in `trees`, and their sums.
+
+    `leaves` and `values` are the rows' leaves in the last trees and the values of these leaves;
+    None before the first trees.
+    """
     if leaves is not None and values is not None:
         add_leaves(leaves, values, scores)
     leaves, sums = leaf_sums(rows, scores, trees, n_classes)
@@ -146,11 +159,11 @@ def _zeros(counts: Ints, n_outputs: int) -> Floats:
 
 
 class _Counts(NamedTuple):
-    """Counts of a node."""
+    """Counts of the records in one node."""
 
-    table: Ints  # by class and bin
-    totals: Floats  # by class
-    yes: Floats  # by question and class: records that answer yes
+    table: Ints  # (n_classes, n_bins), bins numbered through all columns
+    totals: Floats  # (n_classes,)
+    yes: Floats  # (n_questions, n_classes): records that answer yes
 
 
 def _table(rows: HolderRows, node: Ints, n_classes: int, width: int) -> Ints:
@@ -172,7 +185,10 @@ _table_kernel = kernel(_table)
 
 
 class LocalHolder:
-    """A party in this process; `door` is the seed of its noise, or the curator that draws it."""
+    """A party in this process: `Holder` describes its methods.
+
+    `door` is the curator that draws the party's noise, or the seed of a new curator.
+    """
 
     def __init__(
         self, rows: HolderRows, questions: Questions, n_classes: int, door: Start | Curator
@@ -181,7 +197,7 @@ class LocalHolder:
         self.questions = questions
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
-        # Each party's number of records is public.
+        # This opens a sealed value, which is allowed: each party's number of records is public.
         self._size = int(open_values(rows.counts).sum())
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))
@@ -197,13 +213,13 @@ class LocalHolder:
         return self._size
 
     def split(self, node: int, question: int, left: int) -> None:
-        """Split a node."""
+        """Split a node into nodes `left` and `left + 1`."""
         column, low, high = (part[question] for part in self.questions[:3])
         parts = _part_kernel(self.rows.bins, self._nodes.pop(node), column, low, high)
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return a question."""
+        """Return the encoded position of the chosen question."""
         _, totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:
@@ -217,7 +233,10 @@ class LocalHolder:
         return encode_vote(self.curator.choose(call, scores), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Return the question with the largest noisy gain, and its gain; `NONE` if n < 2."""
+        """Return the position of the question with the largest noisy gain, and that gain.
+
+        The position is `NONE` if the node has fewer than two records.
+        """
         _, totals, yes = self._count(node)
         size = int(totals.sum())
         if size < 2:
@@ -229,7 +248,7 @@ class LocalHolder:
         return np.array([chosen, noisy[chosen]])
 
     def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count by class and bin of the given columns."""
+        """Count the records of a node by class and bin of the given columns."""
         starts = self.questions.starts
         if node in self._kept:
             table = self._kept[node].table
@@ -242,7 +261,7 @@ class LocalHolder:
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Count three families for each question of each node."""
+        """Count the families of `family_counts` for each question of each node."""
         exact = []
         for node, of_node in zip(nodes, questions, strict=True):
             _, totals, yes = self._count(node)
@@ -264,7 +283,7 @@ class LocalHolder:
         return release.messages(np.array(exact), self.curator)
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
-        """Add up residuals in the leaves of trees, in units of the release."""
+        """Add up residuals and their norms by leaf."""
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
@@ -275,7 +294,7 @@ class LocalHolder:
         return release.message(exact, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Store the values of the last trees' leaves, which are added to scores when needed."""
+        """Store the values of the last trees' leaves; the next `leaves` adds them to scores."""
         self._values = values
 
     def _count(self, node: int) -> _Counts:

@@ -1,4 +1,4 @@
-"""A party with partitioned records: one curator of random trees."""
+"""The party of random trees whose records are partitioned, as they do not fit into memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 
-# Number of rows that are added up at once.
+# Number of rows that are added up at once; it limits the memory for bins and residuals.
 CHUNK = 65_536
 
 
 class Round(NamedTuple):
-    """The trees of a round, and the contributions of their leaves to the score."""
+    """The trees of a finished round, and the contributions of their leaves to the scores."""
 
     trees: DrawnTrees
     values: Floats
 
 
 class LeafRows:
-    """Rows of one part; their scores follow from the rounds in each call."""
+    """Rows of one part, with scores that each call updates by the rounds since the last call."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
@@ -37,7 +37,10 @@ class LeafRows:
         self._n_rounds = 0
 
     def leaves(self, rounds: tuple[Round, ...], trees: DrawnTrees) -> Ints:
-        """Add up residuals in the leaves of trees, in the trees' units, after the given rounds."""
+        """Return the sums of residuals in the leaves of `trees`, in `trees.unit`.
+
+        `rounds` are all rounds so far; they determine the scores.
+        """
         codes, labels, counts, n_bins = self._records
         n_inner = trees.columns.shape[1]
         total = np.zeros(0, dtype=np.int64)
@@ -47,7 +50,7 @@ class LeafRows:
             for past in rounds[self._n_rounds :]:
                 leaves = find_leaves(bins, past.trees.trees()) - n_inner
                 add_leaves(leaves, past.values, self._scores[chunk])
-            # For two classes labels are −1 and +1.
+            # For two classes, labels are −1 and +1, and classes 0 and 1.
             classes = np.maximum(labels[chunk], 0).astype(np.int64)
             rows = HolderRows(bins, classes, counts[chunk])
             _, sums = leaf_sums(rows, self._scores[chunk], trees, self._n_classes)
@@ -57,7 +60,7 @@ class LeafRows:
 
 
 class PartedHolder:
-    """Asks the parts of its records for sums in leaves, and adds the noise; see `Holder`."""
+    """A `Holder` for random trees: adds up the parts' sums in leaves, then adds the noise."""
 
     def __init__(self, records: PartedRecords, n_classes: int, curator: Curator) -> None:
         self.size = records.n
@@ -66,11 +69,11 @@ class PartedHolder:
         self._rounds: list[Round] = []
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
-        """Add up residuals in the leaves of trees."""
+        """Return the noisy sums of residuals in the leaves of `trees`."""
         self._trees = trees
         exact = self._rows.ask("leaves", tuple(self._rounds), trees)
         return release.message(exact * trees.unit, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Add the values of the leaves of the last trees to the scores of the records."""
+        """Store the values of the last trees' leaves; the next `leaves` adds them to scores."""
         self._rounds.append(Round(self._trees, values))

@@ -1,4 +1,4 @@
-"""Distribute records to parties: one by one, even if a row represents several."""
+"""Distribute records to parties; records that share one row may go to different parties."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ LABEL = "label"
 COLUMN = "column"
 PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
 
-# Under `sizes`: the number of the first party's records, divided by the last party's.
+# Placement `sizes`: the first party has this many times the records of the last party.
 SPREAD = 16.0
 
-# Under `label`: the parameter of the Dirichlet distribution of a class over the parties.
+# Placement `label`: the parameter of the Dirichlet distribution of each class over the parties.
 CONCENTRATION = 0.5
 
 
 class Holding(NamedTuple):
-    """The share of one party: distinct rows, increasing, and the records of each."""
+    """The records of one party."""
 
-    rows: Ints
-    counts: Ints
+    rows: Ints  # indices of distinct rows, increasing
+    counts: Ints  # the number of the party's records in each of these rows
 
 
 class Draws(NamedTuple):
-    """The public coins of a placement."""
+    """The random numbers of a placement, which are public."""
 
-    order: Ints  # of all records; empty for a single party
-    shares: tuple[Floats, ...]  # under `label`: for each class, by party
+    order: Ints  # a permutation of all records; empty for a single party
+    # Placement `label`: for each class, the share of each party; else empty.
+    shares: tuple[Floats, ...]
 
 
 def draw_placement(
     n: int, n_classes: int, n_holders: int, placement: str, rng: np.random.Generator
 ) -> Draws:
-    """Draw the coins that distribute `n` records.
+    """Draw the random numbers that distribute `n` records.
 
     Raises ValueError for an unknown placement.
     """
@@ -56,13 +57,20 @@ def draw_placement(
 def deal(
     codes: Codes, classes: Ints, counts: Ints, n_holders: int, placement: str, draws: Draws
 ) -> list[Holding]:
-    """Distribute records to parties; if there are more parties than records, some get none.
+    """Return the records of each party; with more parties than records, some parties get none.
 
-    Rows are given with the positions of their classes and the numbers of their records. The
-    placement is one of: ``random``: at random, equal numbers up to one; ``sizes``: at random, with
-    geometrically decreasing numbers, the first 16 times the last; ``label``: each class by shares
-    of its own Dirichlet(½) distribution; ``column``: in the order of the first column. The last two
-    read records: a replaced record may move, and move others.
+    Parameters
+    ----------
+    codes, classes, counts
+        Codes of each row, the position of its class, and the number of its records.
+    placement : str
+        ``random``: at random, in equal numbers (up to one record). ``sizes``: at random, in
+        geometrically decreasing numbers; the first party has 16 times the records of the last.
+        ``label``: each class by shares of its own Dirichlet(½) distribution. ``column``: in the
+        order of the first column. ``label`` and ``column`` depend on exact records: replacing one
+        record may move others to another party.
+    draws : Draws
+        From :func:`draw_placement`.
     """
     if n_holders == 1:
         return [Holding(np.arange(len(counts)), counts)]
@@ -81,7 +89,7 @@ def deal(
 
 
 def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
-    """Return where the records of each party end, except the last."""
+    """Return the index at which the records of each party end, without the last party."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         places = np.arange(n_holders) / (n_holders - 1)
@@ -96,7 +104,10 @@ def _split_by_shares(records: Ints, shares: Floats) -> list[Ints]:
 
 
 def _make_part(records: Ints, n_rows: int) -> Holding:
-    """Return the distinct rows of records, by sorting if that is faster than counting."""
+    """Return the distinct rows of `records`, and how often each occurs.
+
+    Sorting is faster than counting if there are few records and many rows.
+    """
     if n_rows > 8 * len(records):
         return Holding(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)

@@ -1,4 +1,4 @@
-"""Noise of a sum over parties: who adds it, and what the server sees."""
+"""Noise of a sum over parties: who adds the noise, and what the server sees."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# A secure sum is of integers modulo 2**bits, in the first of these rings that is fine enough. Its
-# numbers use this many of the bits; floating-point numbers are exact to 53.
+# Rings of secure sums, which add integers modulo 2^bits: the number of bits, and how many of them
+# a number may use. 50 of 64, as floating-point numbers are exact to 53 bits. A sum takes the first
+# ring that is fine enough.
 RINGS = {32: 30, 64: 50}
 
-# Each share of noise is rounded separately. The sum is as private as without rounding if a unit is
-# at most scale/(this · √shares): docs/proofs.md, 'Trust'.
+# Each share of noise is rounded separately to units. Rounding costs no privacy if a unit is at most
+# scale/(FINEST · √shares): docs/proofs.md, 'Trust'.
 FINEST = 4.0
 
-# The probability that a sum leaves the ring's range, by noise of more than this many scales, is
-# negligible.
+# A ring has room for noise of this many scales: a sum leaves it with negligible probability.
 FAR = 64.0
 
 
 class MessageNoise(NamedTuple):
-    """How a party makes a message from exact numbers."""
+    """How a party makes a message from exact numbers: the noise and the format."""
 
     mechanism: str  # `laplace` or `gaussian`
-    scale: float  # b or σ of the noise for the guarantee; 0 without noise
-    parts: int = 1  # number of shares of that noise: a party adds one
-    # Numbers are integer multiples of this power of two; 0: they may have any fraction.
+    scale: float  # b or σ of the noise that the guarantee needs in a sum; 0 without noise
+    parts: int = 1  # number of shares that add up to this noise: each party adds one share
+    # A power of two: numbers are integer multiples of it. 0: numbers may have any fraction.
     unit: float = 0.0
-    bits: int = 0  # bits of a number of the ring, where 1 represents a unit; 0: floats are sent
+    # Bits of a number in the ring, where 1 represents `unit`; 0 without a ring: floats are sent.
+    bits: int = 0
     what: str = ""  # the ledger entry that pays for the message
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
-        """Return exact numbers with a share of noise, in the format of a message."""
+        """Return one message: exact numbers plus a share of the noise, in the message format."""
         return self.messages([exact], curator)[0]
 
     def messages(self, exact: ArrayLike, curator: Curator) -> NDArray[Any]:
-        """Return a message for each position along the first axis."""
+        """Return one message for each position along the first axis of `exact`."""
         call = Call(self.mechanism, self.scale, what=self.what)
         noisy = curator.share(call, exact, self.parts, self.unit)
         if self.bits == 0:
@@ -60,15 +61,15 @@ class MessageNoise(NamedTuple):
 class Sums:
     """How the messages of parties are added up.
 
-    Either each party adds all of the noise, so that its messages are private by themselves (with
-    one party this is a trusted curator). Or the sum is `secure`: the server sees only the sum, and
-    parties share the noise.
+    There are two ways. If each party adds all of the noise, its messages are private by themselves
+    (with one party this is a trusted curator). If the sum is `secure`, the server sees only the
+    sum, and each party adds a share of the noise.
     """
 
     n_holders: int
     secure: bool = False
-    # Maximum number of parties that reveal their shares of the noise to the server. The other
-    # parties' shares add up to the noise for the guarantee.
+    # Maximum number of parties that reveal their shares of the noise to the server: the shares of
+    # the other parties alone add up to the noise for the guarantee.
     n_colluding: int = 0
 
     @property
@@ -84,14 +85,28 @@ class Sums:
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
     ) -> MessageNoise:
-        """Return the format of messages: for a secure sum, in the first ring that is fine enough.
+        """Return the noise and format of messages, such that rounding costs no privacy.
 
-        Rounding then costs no privacy. `scale` is the scale of the noise for the guarantee, or 0;
-        `largest` bounds a sum of exact numbers, which are integer multiples of `step`, a power of
-        two, and of any smaller power.
+        A secure sum takes the first ring that is fine enough.
 
-        Raises ValueError if no ring is fine enough, so that rounding would cost privacy; or without
-        a ring, if the noise does not fit in 64 bits.
+        Parameters
+        ----------
+        mechanism : str
+            `laplace` or `gaussian`.
+        scale : float
+            The noise scale that the guarantee needs; 0 without noise.
+        largest : float
+            Bound on the absolute value of a sum of exact numbers.
+        step : float
+            A power of two: exact numbers are integer multiples of it.
+        what : str
+            The ledger entry that pays for the messages.
+
+        Raises
+        ------
+        ValueError
+            If no ring is fine enough for a secure sum, or, for other sums, if the noise does not
+            fit in 64 bits.
         """
         if not self.secure:
             unit = min(step, unit_of(scale))
@@ -113,7 +128,10 @@ class Sums:
         )
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: MessageNoise) -> Floats:
-        """Add up messages in the order of the parties; modulo 2**bits the order does not matter."""
+        """Return the sum of the parties' messages as floats; a secure sum is modulo 2**bits.
+
+        Floats are added in the order of the parties, so that the result is always the same.
+        """
         total = np.zeros_like(messages[0])
         for message in messages:
             total += message
@@ -123,13 +141,16 @@ class Sums:
 
 
 def ring_unit(largest: float, bits: int = 32) -> float:
-    """Return the smallest power of two as unit, so that numbers up to `largest` fit into a ring."""
+    """Return the smallest power of two that, as a unit, lets numbers up to `largest` fit a ring."""
     share, top = math.frexp(max(largest, 1.0))
     return 2.0 ** (top - (share == 0.5) - RINGS[bits])
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
-    """Return the sums of a trust model: ``central`` (one curator), ``local`` or ``secure_sum``.
+    """Return how parties' messages are added up in a trust model.
+
+    `trust` is ``central`` (one curator), ``local`` (each party adds all of the noise) or
+    ``secure_sum``.
 
     Raises ValueError if all parties collude: then the server knows all of the noise.
     """

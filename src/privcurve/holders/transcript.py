@@ -15,7 +15,7 @@ from privcurve.holders.sums import MessageNoise, Sums
 
 @dataclass
 class Transcript:
-    """Totals of messages; bits count the numbers alone, without framing or keys."""
+    """Totals of all messages; bits count the numbers alone, without framing or keys."""
 
     n_holders: int
     # Bits that each party sent to the server, by round.
@@ -24,7 +24,7 @@ class Transcript:
     n_messages: int = 0  # in both directions
 
     def begin_round(self) -> None:
-        """Begin a round: messages from here on do not wait for each other."""
+        """Begin a round: the messages of one round do not wait for each other."""
         self.sent.append([0] * self.n_holders)
 
     @property
@@ -33,7 +33,7 @@ class Transcript:
         return len(self.sent)
 
     def send(self, holder: int, numbers: NDArray[Any], n_messages: int = 1) -> None:
-        """Record messages of a party; the type of its numbers determines their bits."""
+        """Record messages of a party; their bits follow from the data type of `numbers`."""
         self.sent[-1][holder] += 8 * numbers.nbytes
         self.n_messages += n_messages
 
@@ -44,7 +44,7 @@ class Transcript:
         release: MessageNoise,
         n_messages: int = 1,
     ) -> Floats:
-        """Record the answer of each party, in `n_messages`; return the sum of the answers."""
+        """Record the answer of each party, sent in `n_messages`; return the sum of all answers."""
         answers = []
         for holder, message in enumerate(messages):
             self.send(holder, message, n_messages)
@@ -52,18 +52,22 @@ class Transcript:
         return sums.add_up(answers, release)
 
     def tell(self, n_numbers: int, bits: int = 16) -> None:
-        """Record what the server sends to every party."""
+        """Record one message of the server to every party: `n_numbers` of `bits` bits each."""
         self.received += n_numbers * bits
         self.n_messages += self.n_holders
 
     @property
     def bits_sent(self) -> Ints:
-        """Bits that each party sent in all rounds."""
+        """Number of bits that each party sent in all rounds: (n_holders,)."""
         table = np.array(self.sent, dtype=np.int64).reshape(-1, self.n_holders)
         return table.sum(axis=0)
 
     def measures(self) -> dict[str, float]:
-        """Return rounds, messages, and bytes: from the busiest party, to each, and in total."""
+        """Return the totals by name.
+
+        `bytes_per_holder` is what the party with the most bytes sent, `bytes_down_per_holder` what
+        the server sent to each party.
+        """
         up = self.bits_sent // 8
         down = self.received // 8
         return {

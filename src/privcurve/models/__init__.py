@@ -1,4 +1,4 @@
-"""A fitted model as a file: saved, loaded, and used to predict."""
+"""Save a fitted model to a file, load it, and predict with it."""
 
 from privcurve.models.document import save
 from privcurve.models.errors import ModelError

@@ -1,9 +1,9 @@
 """Convert attributes of a model to plain JSON and back, for the types that a learner declares.
 
-A learner declares the type of each attribute that it releases (`CodedClassifier._released`). Both
-directions use only this declaration: a file contains no names of classes, and loading it imports
-and runs nothing. Numbers, texts and None are written unchanged, an array as nested lists, a
-dataclass or a named tuple as an object of its fields. A float is written in the shortest decimal
+A learner declares the type of each attribute that it releases (`CodedClassifier._released`). Saving
+and loading use only this declaration: a file contains no names of Python classes, and loading it
+imports and runs nothing. Numbers, texts and None are written unchanged, an array as nested lists,
+a dataclass or a named tuple as an object of its fields. A float is written in the shortest decimal
 form that gives the same bits.
 """
 
@@ -18,17 +18,17 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-# Largest number of nested lists in an array.
+# Maximum number of dimensions of an array in a file: more nested lists are refused.
 MOST_DIMENSIONS = 4
 
 
 def encode(value: Any, declared: Any, place: str) -> Any:
-    """Return a value of a declared type as plain JSON.
+    """Convert a value of the type `declared` to plain JSON.
 
     The type is ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a
     tuple (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields,
-    or a union. Raises ValueError, which names `place`, if the value has another type, or a number
-    is not finite.
+    or a union. Raises ValueError if the value has another type, or if a number is not finite;
+    `place` is the name of the value in the message.
     """
     kind = _find_type(declared, partial(_has_type, value), value, place)
     if kind is NoneType:
@@ -37,7 +37,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
         return _check_finite(kind(value), place)
     if get_origin(kind) is np.ndarray:
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError(f"{place} holds a number that is not finite")
+            raise ValueError(f"{place} must hold only finite numbers")
         return value.tolist()
     if get_origin(kind) is tuple:
         types = _list_item_types(kind, len(value), place)
@@ -47,10 +47,10 @@ def encode(value: Any, declared: Any, place: str) -> Any:
 
 
 def decode(plain: Any, declared: Any, place: str) -> Any:
-    """Return the value that :func:`encode` turned into plain JSON.
+    """Convert plain JSON from :func:`encode` back to a value of the type `declared`.
 
-    An array gets the declared dtype; a list becomes a tuple. Raises ValueError, which names
-    `place`, if the value has another type, or a number is not finite.
+    An array gets the declared dtype; a list becomes a tuple. Raises ValueError if the content does
+    not have this type, or if a number is not finite; `place` is its name in the message.
     """
     kind = _find_type(declared, partial(_matches_type, plain), plain, place)
     if kind is NoneType:
@@ -74,7 +74,7 @@ _NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.fl
 
 
 def alternatives(declared: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the one type."""
+    """Return the types in a union; for another type, the type alone."""
     if get_origin(declared) in (Union, UnionType):
         return tuple(map(_resolve_alias, get_args(declared)))
     return (NoneType,) if declared is None else (_resolve_alias(declared),)
@@ -91,11 +91,11 @@ def _find_type(declared: Any, fits: Any, value: Any, place: str) -> Any:
         if fits(kind):
             return kind
     words = " or ".join(map(_name_of, alternatives(declared)))
-    raise ValueError(f"{place} is {_shorten(value)}, not {words}")
+    raise ValueError(f"{place} must be {words}; got {_shorten(value)}")
 
 
 def _has_type(value: Any, kind: Any) -> bool:
-    """Return whether a value of a fitted model has a type."""
+    """Return whether a value of a fitted model has the type `kind`."""
     if kind in _NUMBERS:
         return isinstance(value, _NUMBERS[kind]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is np.ndarray:
@@ -106,7 +106,7 @@ def _has_type(value: Any, kind: Any) -> bool:
 
 
 def _matches_type(plain: Any, kind: Any) -> bool:
-    """Return whether plain JSON can be a value of a type."""
+    """Return whether plain JSON has the form of a value of the type `kind`."""
     if kind in (int, float):
         return isinstance(plain, (int, kind)) and not isinstance(plain, bool)
     if kind in (bool, str, NoneType):
@@ -115,18 +115,21 @@ def _matches_type(plain: Any, kind: Any) -> bool:
         return isinstance(plain, list)
     if not isinstance(plain, Mapping):
         return False
-    # A file of an earlier version may lack a new field, which then has a default.
+    # A file of an earlier version may lack fields that are new; these must have a default.
     names = _list_field_types(kind).keys()
     return names - _list_defaults(kind) <= plain.keys() <= names
 
 
 def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
-    """Return the types of the items of a tuple of some length."""
+    """Return the type of each item of a tuple type `kind`, for a tuple of `length` items.
+
+    Raises ValueError if the type has another length.
+    """
     inner = get_args(kind)
     if inner[-1] is Ellipsis:
         return inner[:1] * length
     if len(inner) != length:
-        raise ValueError(f"{place} has {length} items, not {len(inner)}")
+        raise ValueError(f"{place} must have {len(inner)} items; got {length}")
     return inner
 
 
@@ -153,25 +156,28 @@ def _dtype_of(kind: Any) -> np.dtype[Any]:
 
 
 def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
-    """Return nested lists of numbers as an array of `dtype`; raise ValueError if inexact."""
+    """Convert nested lists of numbers to an array of `dtype`.
+
+    Raises ValueError if they do not form an array, or if an item is not such a number.
+    """
     kinds = {bool} if dtype.kind == "b" else {int} if dtype.kind in "iu" else {int, float}
     leaves, level = plain, 1
     while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:
         leaves, level = [number for item in leaves for number in item], level + 1
     if any(type(number) not in kinds for number in leaves):
-        raise ValueError(f"{place} holds something other than numbers of type {dtype}")
+        raise ValueError(f"{place} must hold only numbers of type {dtype}")
     try:
         array = np.array(plain, dtype=dtype)
     except (ValueError, OverflowError, TypeError):
         raise ValueError(f"{place} is not an array of {dtype}") from None
     if dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{place} holds a number that is not finite")
+        raise ValueError(f"{place} must hold only finite numbers")
     return array
 
 
 def _check_finite(value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{place} is {value}, which is not finite")
+        raise ValueError(f"{place} must be finite; got {value}")
     return value
 
 

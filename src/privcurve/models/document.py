@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve import __version__
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.reading import file_kind_names
 from privcurve.given import OF_TEXTS, TEXT, type_of_classes
 from privcurve.learners.registry import LEARNERS, estimator_class
 from privcurve.learners.shared.explained import are_names_of, check_domain
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 FORMAT = "privcurve model"
-# Increases if the meaning of a file changes.
+# The version of the format, which increases when the meaning of files changes.
 FORMAT_VERSION = 1
 
-# Omitted parameters: some follow from the domain, and the seed is secret.
+# Parameters of a learner that a file does not contain: they follow from the domain, except the seed
+# (`random_state`), which is secret.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 
 def key_of(attribute: str) -> str:
-    """Return the key of an attribute of a learner in a file."""
+    """Return the key in a model file for an attribute of a learner: its name without ``_``."""
     return attribute.rstrip("_")
 
 
@@ -52,8 +54,8 @@ def save(
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
     The file contains only released results of the fit and public facts: no exact counts, no private
-    number of records, no seed. It suffices for predictions; its statement bounds what it may
-    reveal.
+    number of records, no seed. It suffices for predictions; its privacy statement bounds what it
+    may reveal.
 
     Parameters
     ----------
@@ -62,11 +64,11 @@ def save(
     estimator : CodedClassifier
         A fitted learner of this project, trained on data encoded by `domain`.
     domain : Domain, optional
-        The meaning of its columns and classes, which is public; by default the domain of the
-        learner's ``schema``.
+        The public meaning of the columns and classes; by default the domain of the learner's
+        ``schema``.
     parser : Parser, optional
-        The format of the records' files, such as ``datasets.describe("patients").parser``, which is
-        public. ``privcurve predict`` uses it to read files without column names.
+        The public format of the training files, such as ``datasets.describe("patients").parser``.
+        ``privcurve predict`` uses it to read files without column names.
     statement : PrivacyStatement, optional
         The statement of the released model; by default the estimator's ``privacy_``.
     dataset, notes : optional
@@ -76,7 +78,7 @@ def save(
     ------
     ModelError
         If the learner can't be released, is not fitted, or was fitted on other columns or classes
-        than the domain's.
+        than `domain` has.
     OSError
         If the file can't be written.
     """
@@ -135,7 +137,7 @@ def document(
         "classes": classes,
         "domain": facts,
         # A dataset without files has no format.
-        **({"parser": parser.to_dict()} if parser and parser.kind in WITH_FILES else {}),
+        **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _check_json(dataset, "dataset"),
@@ -144,15 +146,15 @@ def document(
 
 
 def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[Any], dict[str, Any]]:
-    """Return the classes of the fit, and the domain with the type of its labels, as JSON."""
+    """Return the classes of the fit, and the domain with the type of its labels, as plain JSON."""
     classes, facts = np.asarray(estimator.classes_).tolist(), domain.to_dict()
     names = domain.label.names
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
-        # Labels of other types are written by their names.
+        # JSON has no type for these labels, such as dates: write the names of the classes.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The labels of the fit were codes or positions of classes.
+        # The fit had codes or positions as labels: keep the type of the labels in the domain.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

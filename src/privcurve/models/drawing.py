@@ -1,4 +1,4 @@
-"""Draw the values that columns add to a score, in panels of Matplotlib."""
+"""Draw what each column adds to a score (its shape), in panels of a Matplotlib figure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from privcurve.numerals import two_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Largest number of categories of a panel, and of letters of a name.
+# Maximum number of categories in a panel, and of characters in the name of a category.
 MOST_CATEGORIES, LONGEST_NAME = 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.8, 3
-# Height of the largest number of people, as a share of a panel's height.
+# Height of the grey area of people where it is largest, as a share of the height of a panel.
 PEOPLE_SHARE = 0.2
 
 
 def make_panels(n: int) -> Any:
-    """Return the axes of a new figure with so many panels."""
+    """Make a figure with `n` panels, and return its axes."""
     from matplotlib import pyplot
 
     n_rows = math.ceil(n / PANELS_A_ROW)
@@ -39,10 +39,10 @@ def make_panels(n: int) -> Any:
 
 
 def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
-    """Draw a step curve with its band, or points with error bars if values have no order.
+    """Draw the shape of a column: a step curve with an error band, or points with error bars.
 
-    The axis of scores is from −`reach` to `reach`. A grey area under a step curve shows noisy
-    numbers of people.
+    Categories have no order, so they are points. The axis of scores is from −`reach` to `reach`. A
+    grey area under a step curve shows noisy numbers of people.
     """
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points
@@ -62,7 +62,7 @@ def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -
 
 
 def _scale_numbers(axes: Axes, column: Column) -> None:
-    """Scale the axis of a column's numbers, with round ticks."""
+    """Set the scale and round ticks of the axis for the values of a numeric column."""
     if column.dates:
         from matplotlib import dates
 
@@ -84,7 +84,7 @@ def _scale_numbers(axes: Axes, column: Column) -> None:
 
 
 def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> None:
-    """Draw noisy numbers of people along the lower edge of a panel."""
+    """Draw the density of people in each bin along the lower edge of a panel, with their number."""
     edges = _edges_of(column)
     widths = np.diff(np.array(column.edges))
     heights = people[: column.bins] / widths
@@ -132,7 +132,7 @@ def _draw_steps(
 def _draw_points(
     axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
 ) -> None:
-    # The categories with the largest effects, in the order of the domain.
+    # Draw only the categories with the largest effects, in the order of the domain.
     shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
     places = np.arange(len(shown))
     axes.errorbar(values[shown], places, xerr=errors[shown], fmt="o", color=colour, label=name)

@@ -1,6 +1,7 @@
 """Explain a fitted model: importances of columns, and shapes with error bands.
 
-The functions evaluate the released model on cells of its public domain; they use no record.
+A shape has what each value of a column adds to the score. The functions evaluate the released model
+on made-up records of its public domain (called cells); they use no real record.
 """
 
 from __future__ import annotations
@@ -28,33 +29,35 @@ if TYPE_CHECKING:
 
     from privcurve.learners.base import CodedClassifier
 
-# Random rows test whether a score is a sum. Their number for each pair of bins of two columns, such
-# that a pair is in no row with probability e^-10; and their smallest and largest number:
+# Random cells test whether a score is a sum over columns. If no two columns have more than k pairs
+# of bins, there are 10k cells, so that a given pair occurs in none of them with probability e^-10;
+# but at least LEAST_PROBES and at most MOST_PROBES cells.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# If a score is no sum, the effect of a column is a mean over all cells, or over so many.
+# If a score is no sum, the effect of a column is a mean over cells: at most MOST_CELLS, fewer if
+# more than MOST_SCORES scores would be necessary, but at least LEAST_CELLS.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
-# Largest number of panels of a picture.
+# Default number of panels in a picture.
 PANELS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The effects of all columns on a model's score. Its text has the most important column first.
+    """The effects of all columns on the score of a model, the most important column first.
 
-    The importance of a column is the mean change of the score if a person gets another person's
-    value of the column, by the noisy counts of people that PrivGAM releases. Other learners release
-    no counts; then it is the mean distance of the score from its mean, with equal weights for all
-    bins.
+    The importance of a column is the mean change of the score if a person gets the column's value
+    of another person, computed from the noisy counts of people that PrivGAM releases. Other
+    learners release no counts: their importance is the mean distance of the score from its mean
+    over the bins of the column, all of which have the same weight.
     """
 
     label: Label
     names: tuple[str, ...]  # names of the columns, in the order of the encoded data
     constant: Floats  # (n_outputs,): the score without the shapes
-    shapes: tuple[Shape, ...]  # of all columns, the most important first
-    # Whether a score is the sum of the constant and the shapes. Otherwise shapes are means over
-    # cells of the domain, as the effect of a column depends on other columns.
+    shapes: tuple[Shape, ...]  # the shape of each column, the most important column first
+    # Whether a score is the sum of the constant and the shapes. Otherwise the effect of a column
+    # depends on other columns, and shapes are means over cells of the domain.
     is_sum: bool = True
 
     @property
@@ -69,7 +72,7 @@ class Explanation:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The classes of the scores: the positive class of two, or all classes."""
+        """The class of each score: all classes, but of two classes only the positive one."""
         return self.label.classes or (self.label.positive,)
 
     @property
@@ -79,7 +82,7 @@ class Explanation:
 
     @property
     def weighs_people(self) -> bool:
-        """Whether importances are means over people, not over bins."""
+        """Whether importances are means over people (by noisy counts), and not over bins."""
         return any(shape.people is not None for shape in self.shapes)
 
     @property
@@ -112,7 +115,10 @@ class Explanation:
         return text + (f" No evidence of an effect: {', '.join(others)}." if others else "")
 
     def without_effect_text(self) -> str:
-        """Return a sentence about other columns; means over a few cells may miss effects."""
+        """Return a sentence that lists the columns without effect.
+
+        If the score is no sum, it says that only the shown means have no effect.
+        """
         where = "of their own" if self.is_sum else "on these means"
         return f"Without effect {where}: {', '.join(self.without_effect)}."
 
@@ -120,7 +126,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Yield lines with importances, and with tables of the shapes of `most` columns."""
+        """Yield the text: sentences, importances, and tables of the shapes of `most` columns."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0
@@ -182,9 +188,9 @@ class Explanation:
         Parameters
         ----------
         most : int
-            Largest number of columns to draw.
+            Maximum number of columns to draw.
         axes : sequence of Axes, optional
-            One axes object for each shape to draw; by default, of a new figure.
+            At least one axes object for each shape; by default, the axes of a new figure.
 
         Returns
         -------
@@ -197,7 +203,7 @@ class Explanation:
         """
         extras.check("matplotlib", "a picture of a model")
         if most < 0:
-            raise ValueError(f"most = {most} is negative")
+            raise ValueError(f"most must be ≥ 0; got {most}")
         from privcurve.models.drawing import draw_shape, make_panels
 
         shapes = [shape.drawn for shape in self.used[:most]]
@@ -206,7 +212,9 @@ class Explanation:
             axes = make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
-            raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
+            raise ValueError(
+                f"axes must have {n_panels} panels, as many as are drawn; got {len(panels)}"
+            )
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
             draw_shape(panel, shape, self.outputs, 1.05 * reach)
@@ -223,17 +231,17 @@ class Explanation:
 def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explanation:
     """Explain a fitted learner: importances and shapes of all columns.
 
-    PrivGAM releases its shapes. For other learners the function evaluates the score. If the score
-    is a sum over columns, a shape has the value of each bin, with mean 0; otherwise shapes are
-    means over cells of the domain.
+    PrivGAM releases its shapes. For other learners, the function evaluates the score on made-up
+    records. If the score is a sum over columns, a shape has the value that each bin adds, with the
+    mean 0; otherwise it has means over such records.
 
     Parameters
     ----------
     estimator : CodedClassifier or Model
         A fitted learner of this project, or a model from :func:`privcurve.load`.
     domain : Domain, optional
-        Names of columns, bins and classes; by default from the learner's ``schema`` or the model's
-        file, or numbers.
+        Names of columns, bins and classes; by default, they come from the learner's ``schema`` or
+        the model's file, or are numbers.
 
     Returns
     -------
@@ -284,21 +292,23 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of the bins of each column on a score, on cells of a domain."""
+    """The effects of columns on a score, measured on cells (made-up records) of a domain."""
 
-    constant: Floats  # (n_outputs,)
-    values: tuple[Floats, ...]  # (n_outputs, n_bins), of mean 0
-    importances: tuple[float, ...]
-    is_sum: bool
+    constant: Floats  # (n_outputs,): the mean score
+    # For each column, (n_outputs, n_bins): what each bin adds to the score; the mean is 0.
+    values: tuple[Floats, ...]
+    importances: tuple[float, ...]  # for each column, the mean absolute effect
+    is_sum: bool  # whether the score is the sum of the constant and the values
 
     @classmethod
     def measure(
         cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
     ) -> Effects:
-        """Measure the effects on a score: around one cell if it is a sum, otherwise around many.
+        """Measure effects by changing one column of a cell: of one cell if the score is a sum.
 
-        `score` returns an array of shape (n_rows, n_outputs). With `joins`, columns may interact in
-        few cells, so that only a test of all cells shows that the score is a sum.
+        Otherwise effects are means over many cells. `score` returns an array of shape (n_rows,
+        n_outputs). With `joins`, columns may interact in few cells, so that the score counts as a
+        sum only if all cells of the domain confirm it.
         """
         coins = np.random.default_rng(0)
 
@@ -335,7 +345,7 @@ class Effects:
             rows[:, j] = np.tile(np.arange(width), len(cells))
             scores = score(rows).reshape(len(cells), width, -1)
             deviations = scores - scores.mean(axis=1, keepdims=True)
-            # Set rounding errors to 0, so that columns without an effect have none.
+            # Set rounding errors to 0: otherwise a column without effect would seem to have one.
             deviations = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, deviations, 0.0)
             values.append(deviations.mean(axis=0).T)
             importances.append(float(np.abs(deviations).mean()))
@@ -345,7 +355,10 @@ class Effects:
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
-    """Return a function for a learner's scores, (n_rows, n_outputs); several have the mean 0."""
+    """Return a function that computes a learner's scores, of shape (n_rows, n_outputs).
+
+    Scores of several classes are shifted to the mean 0 in each row, which changes no prediction.
+    """
 
     def score(codes: Codes) -> Floats:
         scores: Floats = learner._scores(codes)
@@ -373,7 +386,7 @@ def _make_explanation(
         widths, p = None if errors is None else errors[j], evidence[j] if evidence else None
         move_error = None if widths is None else _importance_error(values[j], widths, own)
         shapes.append(Shape(column, values[j], widths, moves, own, p, move_error))
-    # Columns with evidence come first.
+    # Columns with evidence of an effect come first.
     shapes.sort(key=lambda shape: ((shape.evidence or 0.0) > FALSE_ALARM, -shape.importance))
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
 
@@ -381,8 +394,8 @@ def _make_explanation(
 def _importance(values: Floats, people: Floats | None) -> float:
     """Return the importance of a column: see :class:`Shape`.
 
-    The mean distance of two people's values is twice the mean of the larger value minus twice the
-    mean of one value.
+    With `people` it is the mean distance |x − y| of the values of two random people. This equals
+    2·E max(x, y) − 2·E x, which the function computes.
     """
     if people is None or not people.sum() > 0:
         return float(np.abs(values - values.mean(axis=1, keepdims=True)).mean())
@@ -391,17 +404,18 @@ def _importance(values: Floats, people: Floats | None) -> float:
         order = np.argsort(row, kind="stable")
         up_to = np.cumsum(people[order] / people.sum())
         before = np.append(0.0, up_to[:-1])
-        # The larger value is at most x with probability F(x)².
+        # With F the distribution of one value, the larger one is at most x with probability F(x)².
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
 
 
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
-    """Return half the width of the 95 % interval of an importance, for a single score.
+    """Return half the width of the 95 % interval of an importance, for a model with one score.
 
-    Errors of the values of a column are neither independent nor all in the worst directions at
-    once. The width is midway between both; tests/unit/test_privgam_errors.py measures the coverage.
+    None without counts of people. The errors of the values of a column are neither independent nor
+    all in the worst direction: the width is the mean of the widths under these two assumptions.
+    tests/unit/test_privgam_errors.py measures the coverage.
     """
     if people is None or not people.sum() > 0:
         return None
@@ -414,7 +428,7 @@ def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> 
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
-    """Return a domain from a learner's public facts, with numbers for names."""
+    """Make a domain from the public facts of a learner, with numbers as names of bins."""
     n_bins = estimator._n_codes.tolist()
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(n_bins))])
     if estimator.bounds is not None:

@@ -37,32 +37,32 @@ if TYPE_CHECKING:
 
 _SCHEMA = Path(__file__).with_name("model.schema.yaml")
 
-# Exceptions that invalid content raises.
+# Exceptions that the invalid content of a file raises.
 _UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded model."""
+    """A model from a file, which predicts like the fitted learner that was saved."""
 
-    learner: str  # its name in the registry
+    learner: str  # name of the learner in the registry
     parameters: Mapping[str, Any]  # public parameters of the learner, including ε and δ
     domain: Domain  # columns, bins and names of classes
     statement: PrivacyStatement  # the guarantee of the model
     versions: Mapping[str, Any]  # versions of privcurve and of the learner that saved the model
-    dataset: Any  # argument of `save`
-    notes: Any  # argument of `save`
+    dataset: Any  # the argument `dataset` of `save`
+    notes: Any  # the argument `notes` of `save`
     _estimator: CodedClassifier
     parser: Parser | None = None  # format of the training files
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The classes of the learner's fit, which are the possible results of :meth:`predict`."""
+        """The classes of the fit: :meth:`predict` returns these."""
         return np.asarray(self._estimator.classes_)
 
     @cached_property
     def _label_values(self) -> NDArray[Any]:
-        """The possible results of :meth:`predict_frame`: the classes as in the label's column."""
+        """The classes as the column of the label has them: :meth:`predict_frame` returns these."""
         label = self.domain.label
         if label.type != TEXT and are_names_of(label.names, self.classes.tolist()):
             return self.classes
@@ -80,7 +80,7 @@ class Model:
         ----------
         rows : DataFrame, Arrow table, mapping of columns, or array-like
             Raw values by column name; or an array of bins of `domain`, of an unsigned type. If the
-            learner merged bins, these differ from the bins of the dataset.
+            learner merged bins, `domain` has other bins than the dataset.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class Model:
         Raises
         ------
         ModelError
-            If an array has another type, as it may contain raw values.
+            If an array has another type than unsigned integers, as it may contain raw values.
         """
         return self._estimator.predict(self._codes_of(rows))
 
@@ -101,7 +101,7 @@ class Model:
     def _codes_of(self, rows: Any) -> ArrayLike:
         if column_names(rows) or hasattr(rows, "columns"):
             return encode_frame(self.domain, rows, in_order=False)
-        # A learner that was fitted with a schema takes arrays of raw values, which look like bins.
+        # Refuse signed numbers and floats: they may be raw values, which would be read as bins.
         if np.asarray(rows).dtype.kind != "u":
             raise ModelError(
                 f"an array of bins must have an unsigned type, such as uint8; got "
@@ -110,7 +110,7 @@ class Model:
         return rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
-        """Predict the label of each row of a frame, as in the label's column.
+        """Predict the label of each row of a frame, as the column of the label has it.
 
         Returns
         -------
@@ -122,13 +122,13 @@ class Model:
         return self._label_values[decide(self.decision_function(codes))]
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
-        """Return the name of the predicted class, a text, for each row of encoded data."""
+        """Return the name of the predicted class for each row; `codes` as for :meth:`predict`."""
         return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
         self, codes: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the results of :meth:`predict_names` and :meth:`predict_proba`, in one pass."""
+        """Return the results of :meth:`predict_names` and :meth:`predict_proba` together."""
         self.check_probabilities()
         scores = self.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
@@ -158,7 +158,7 @@ class Model:
         Raises
         ------
         ModelError
-            If the learner, or the version in the file, gives no intervals.
+            If the learner, or its version that saved the file, gives no intervals.
         """
         if not hasattr(self._estimator, "predict_interval"):
             raise ModelError(f"{self.learner} gives no intervals: use predict_proba")
@@ -199,8 +199,8 @@ class Model:
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that :func:`save` wrote.
 
-    Loading runs and imports nothing from the file: it is JSON, checked against a schema and the
-    learner's declarations. Only learners of this project can be loaded.
+    Loading runs and imports nothing from the file: it is JSON, which is checked against a schema
+    and the declared types of the learner. Only learners of this project can be loaded.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def _restore_estimator(
     domain: Domain,
     released: Mapping[str, Any],
 ) -> CodedClassifier:
-    """Return a learner in its fitted state."""
+    """Make a learner, and set the attributes that a fit would set from the content of a file."""
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:

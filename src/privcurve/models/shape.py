@@ -1,4 +1,4 @@
-"""The values that one column adds to a score."""
+"""The shape of a column: what its values add to a score."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# Intervals of bins with a smaller share of the people are wide, so they don't scale a picture.
+# Bins with a smaller share of the people have wide intervals, which do not affect the scale of a
+# picture.
 FEW = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """The values that a column adds to a score, by bin."""
+    """What each bin of a column adds to a score."""
 
     column: Column
     values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
-    # Half the widths of the values' 95 % intervals; None if the model has no intervals.
+    # Like `values`: half the width of the 95 % interval of each value; None without intervals.
     errors: Floats | None
-    # Mean distance between the values of two random people. Without `people`, mean distance of the
-    # bins' values from their mean.
+    # Mean distance between the values of two random people; without `people`, mean distance of the
+    # values from their mean over the bins.
     importance: float
     people: Floats | None = None  # (n_bins,): released noisy numbers of people
-    # The p-value of no effect times the number of columns; None if the model has no tests.
+    # The p-value of a test for no effect, times the number of columns (Bonferroni); None if the
+    # model has no tests. Small values are evidence of an effect.
     evidence: float | None = None
-    # Half the width of the importance's 95 % interval; None if the model has no intervals.
+    # Half the width of the 95 % interval of `importance`; None if the model has no intervals.
     importance_error: float | None = None
 
     @property
@@ -38,12 +40,12 @@ class Shape:
 
     @property
     def spread(self) -> Floats:
-        """The errors; 0 if the model has none."""
+        """The `errors`, as zeros if the model has none."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property
     def has_effect(self) -> bool:
-        """Whether the values of bins differ, including bins without people."""
+        """Whether some bins, perhaps bins without people, have different values."""
         return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property
@@ -53,9 +55,10 @@ class Shape:
 
     @property
     def drawn(self) -> Shape:
-        """The shape to draw: categories with people, or all bins between bins with people.
+        """The shape to draw, without values that nobody has.
 
-        Without counts of people the result has all bins, and adjacent equal bins are merged.
+        It has the categories with people, or the bins from the first to the last one with people.
+        Without counts of people it has all bins; then adjacent equal bins are merged.
         """
         column = self.column
         if self.people is None or not self.people.any():
@@ -77,14 +80,14 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest distance from 0 of values, and of intervals of bins with enough people."""
+        """The largest absolute value, including ends of intervals of bins with enough people."""
         ends = abs(self.values) + self.spread
         if self.people is not None and self.people.sum() > 0:
             ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))
         return float(ends.max())
 
     def merge(self) -> Shape:
-        """Return the shape with adjacent bins of equal values merged, for a numeric column."""
+        """Merge adjacent bins with equal values and errors; a categorical column is unchanged."""
         column = self.column
         if column.kind != NUMERIC:
             return self

@@ -1,4 +1,4 @@
-"""A model as one SQL query, for models whose score is a sum over columns."""
+"""Write a model as one SQL query, if its score is a sum over columns."""
 
 from __future__ import annotations
 
@@ -21,47 +21,49 @@ from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
-SCORE = "privcurve_score"
-# Form of a date, which may have a time after it; the query compares dates as texts.
+SCORE = "privcurve_score"  # the beginning of the names of score columns
+# LIKE pattern of a date, perhaps with a time after it; the query compares dates as texts.
 DAY = "____-__-__%"
-# Allowed time zones: in other zones the day may differ from UTC.
+# The time zones that a time may have: in another zone, its day may differ from the day in UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# A column of SQLite may have any values; values outside these ranges are no numbers, or no dates.
+# A column of SQLite may have values of any type. A value outside these ranges is not a number (or
+# not a date).
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
-# NaN in databases.
+# The texts for NaN in databases.
 NAN = ("nan", "NaN")
-# The characters that Python strips; databases strip only the space.
+# The characters that `str.strip` removes. TRIM of a database removes only the space by default.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Significant digits of values, for learners other than PrivGAM: their values are differences of
-# scores.
+# Decimals of the values of learners other than PrivGAM: these values are differences of scores,
+# with rounding errors in later digits.
 DIGITS = 12
-# Scores at which a model's probabilities are compared with link functions.
+# Scores at which the probabilities of a model are compared with known link functions, to find its
+# own.
 PROBES = np.linspace(-4, 4, 9)
 
 
 def query(model: Model, table: str, probabilities: bool = False) -> str:
-    """Return a query that adds the model's prediction to each row of a table.
+    """Return a query that adds the prediction of a model to each row of a table.
 
-    Predictions equal :meth:`Model.predict_names`. A row that the model refuses gets NULL, as does a
-    time in a zone other than UTC. Columns may be numbers, dates (or their texts, such as 2024-12-31
-    or 2024-12-31 23:59:00), truth values and texts. The query compares categories as texts:
-    ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
+    Predictions equal :meth:`Model.predict_names`. The prediction is NULL for a row that the model
+    would refuse, and for a row with a time in a zone other than UTC. Columns may be numbers, dates
+    (or their texts, such as 2024-12-31 or 2024-12-31 23:59:00), truth values and texts. The query
+    compares categories as texts: ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
 
     Parameters
     ----------
     model : Model
     table : str
-        The table's name. Its columns must have the names of the model's columns.
+        The name of the table, which must have columns with the names of the model's columns.
     probabilities : bool
         Whether to add the probability of the positive class, which needs EXP.
 
     Raises
     ------
     ModelError
-        If the model can't be a query.
+        If the model has no form as a query.
     """
     domain, explanation = model.domain, model.explain()
     if not explanation.is_sum:
@@ -90,7 +92,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
-    # The name depends on the model, as the table may have scores of another model.
+    # The name of the score column depends on the model: the table may have another model's scores.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
     sums = [f"{formula} AS {name}" for formula, name in zip(scores, names, strict=True)]
@@ -112,12 +114,12 @@ def _join_lines(parts: Sequence[str]) -> str:
 
 
 def _is_whole(model: Model) -> bool:
-    """Return whether values are multiples of one unit, so that sums are exact: only PrivGAM's."""
+    """Return whether all values are multiples of one unit, so that sums are exact (PrivGAM)."""
     return hasattr(getattr(model._estimator, "model_", None), "log_odds")
 
 
 def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
-    """Return the expression of an output's score: a constant, plus the value of each column."""
+    """Return the SQL expression of score `k`: a constant, plus the value of each column."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
     constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
@@ -131,12 +133,13 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
 
 
 def _write_all(values: Floats | Sequence[float]) -> list[str]:
-    # Without an exponent DuckDB adds decimal numbers, whose sums differ in the last digits.
+    # With an exponent, DuckDB adds floats. Without it, it would add decimals, whose sums differ in
+    # the last digits.
     return [np.format_float_scientific(value, trim="0") for value in values]
 
 
 def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return the expression of a column's value; NULL for a raw value without a bin."""
+    """Return the SQL expression of what a column adds; NULL for a raw value without a bin."""
     place = f"t.{_quote_name(column.name)}"
     whens = _case_numbers if column.kind == NUMERIC else _case_texts
     return f"CASE {' '.join(whens(domain, column, values, place))} END"
@@ -162,7 +165,7 @@ def _case_numbers(
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
-        # Not every type of time can be compared with a date; as texts, all sort equally.
+        # Some types of time cannot be compared with a date. As texts, all are in the right order.
         place, (low, high) = text, DATES
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
@@ -173,7 +176,7 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield conditions that hold for texts that are neither an ISO date nor a UTC time.
+    """Yield SQL conditions, of which one holds if a text is neither an ISO date nor a UTC time.
 
     Each condition assumes that all earlier conditions are false.
     """
@@ -209,14 +212,15 @@ def _faults_of_day(text: str) -> Iterator[str]:
 
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
-    # Databases write truth values as true and false; map them to the spelling of the column.
+    # `words` maps texts of a database to texts with the same code. Databases write truth values as
+    # true and false, columns perhaps in another way.
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
     decimal, marked = domain.decimal, domain.missing_in(column)
     markers = Markers(marked, decimal).amounts
     listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
-    # 1,5 is 1.5 in a column of numbers.
+    # Where the column lists 1,5, a database may have the number 1.5.
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
     words |= {word: word for word in (*listed, "", *marked)}
@@ -225,7 +229,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
-    # The text "\0" is never listed.
+    # The text "\0" stands for an unlisted text.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )
@@ -235,16 +239,17 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     if column.patterns:
         letters = _fold_case([*column.codes])
-        # If two patterns fit the same texts, the first one counts.
+        # Of two patterns that are equal without case, the first one counts: write it last.
         folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
         yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
 
 
 def _fold_case(words: Sequence[str]) -> dict[str, str]:
-    """Return a map of all letters that Python's case folding equates with a letter of `words`.
+    """Map letters that Python, ignoring case, equates with a letter of `words` to a small letter.
 
-    Some databases fold only ASCII letters; Python also equates the long s with s.
+    The query replaces letters by this map, as some databases ignore the case of ASCII letters only,
+    and as Python also equates the long s with s.
     """
     folded: dict[str, str] = {}
     for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
@@ -271,7 +276,10 @@ def _all_letters() -> str:
 def _write_texts(
     place: str, words: Mapping[str, str], codes: TextCodes, values: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the value of each text in `words`, which maps it to a text with the same code."""
+    """Yield WHEN clauses with the value of each text, a key of `words`.
+
+    `words` maps a text to a text of the column with the same code. Texts without a code get none.
+    """
     texts: dict[str, dict[str, None]] = {}
     for text, code in zip(words, codes.code_all([*words.values()]), strict=True):
         if code >= 0:
@@ -282,7 +290,10 @@ def _write_texts(
 
 
 def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
-    """Return the expression of the predicted label: by the first largest score, or by the sign."""
+    """Return the SQL expression of the predicted label.
+
+    One score predicts by its sign; of several scores, the first largest one predicts.
+    """
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
         (score,) = scores
@@ -295,7 +306,10 @@ def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
 
 
 def _write_probability(model: Model, score: str) -> str:
-    """Return the expression of the positive class's probability, from the score."""
+    """Return the SQL expression of the probability of the positive class.
+
+    Raises ModelError if the probability is no known function of the score.
+    """
     model.check_probabilities()
     links = {
         f"1 / (1 + EXP(-{score}))": PROBES,

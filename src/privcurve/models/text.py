@@ -12,7 +12,7 @@ from privcurve.files import replace_text
 from privcurve.models.errors import ModelError
 
 SEAL = "sha256"
-# Objects and lists up to this depth take several lines.
+# Objects and lists at depths below this one are written on several lines, deeper ones on one line.
 BROKEN_LEVELS = 3
 
 
@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, Any]:
         content = json.loads(
             text, object_pairs_hook=_make_object, parse_constant=_refuse, parse_float=_read_float
         )
-        # JSON can spell half of a surrogate pair, which can't be written.
+        # JSON can have half of a surrogate pair, which cannot be written as UTF-8.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
         seal = seal_of(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:
@@ -70,7 +70,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object from pairs; raise ValueError for a repeated key, as JSON readers differ."""
+    """Make an object from pairs; raise ValueError for a repeated key, which is ambiguous."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         raise ValueError("a key occurs twice")
@@ -87,7 +87,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _format_json(value: Any, level: int = 0) -> str:
-    """Return JSON for people: outer levels on several lines, inner levels on one."""
+    """Write JSON for people: outer levels on several lines, inner levels on one line."""
     is_object = isinstance(value, dict)
     nested = is_object or (
         isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)

@@ -19,15 +19,15 @@ from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 from privcurve.outputs.base import check_name
 
-# In place of a table's name in a claim: the claim is about single runs.
+# A claim with `table: runs` is about the single runs of the study, not about an output's table.
 RUNS = "runs"
-# Columns that identify a run within a setting, and the partition within that. All curves have the
-# same splits.
+# Columns that identify the runs of one setting: the repeat, and the fold within the repeat. All
+# curves have the same splits, so that runs of different curves can be paired.
 SPLIT, FOLD = "repeat", "fold"
 SPLITS = (SPLIT, FOLD)
 EPSILON = "epsilon"
 KEYS = ["dataset", EPSILON]
-# The ε of a method without privacy, as text.
+# ε = ∞, which means training without privacy, as `key_text` writes it.
 NO_NOISE = "inf"
 # Column of the standard error of a mean over places, computed by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
@@ -41,7 +41,8 @@ UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not compara
 BEYOND = 2.0
 # Tolerance of comparisons: tables have six decimals, and their differences have rounding errors.
 ROUNDING = 1e-9
-# By criterion: its text, whether the bound itself violates it, and how far a value is inside it.
+# By criterion: its text, whether a value equal to the bound violates it, and a function of the
+# value and the bound that returns how far the value is inside (> 0) or outside (< 0) the bound.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -51,7 +52,8 @@ _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
 }
 
 Key = tuple[str, ...]
-# The numbers that a claim compares with its criterion, by the keys of its places.
+# The numbers that a claim compares with its criterion. A place is one such comparison; its key has
+# the texts of the columns that identify it, such as the dataset and ε.
 Values = dict[Key, float]
 
 
@@ -59,17 +61,21 @@ Values = dict[Key, float]
 class Computed:
     """A function in ``papers/<paper>/_claims.py`` that computes the values of some claims.
 
-    `function` takes a claim and rows of its table. Single runs cover all splits or, for a
-    standard error, those without one split.
+    `function` takes a claim and the rows of its table. If the table has single runs, the function
+    is called once with the runs of all splits and, for the standard error, once without each split.
     """
 
-    text: str  # for the criterion; {value} and {over} come from the claim
+    text: str  # names the value in the criterion; {value} and {over} come from the claim
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
-    has_error: bool
+    has_error: bool  # whether a standard error over splits makes sense
 
 
 def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
-    """Declare a function that computes values; without `has_error` they change in whole steps."""
+    """Return a decorator that declares a function as :class:`Computed`.
+
+    `has_error` must be False for values that change in whole steps, such as counts: leaving out one
+    split then says nothing about their standard error.
+    """
     return lambda function: Computed(text, function, has_error)
 
 
@@ -79,11 +85,14 @@ def verdicts(
     printed: Mapping[str, pd.DataFrame] | None = None,
     functions: Mapping[str, Computed] | None = None,
 ) -> pd.DataFrame:
-    """Return the verdict on each claim, or on each value of the columns under its `each`.
+    """Return a table with a row for each claim, which contains its verdict.
 
-    `tables` has the tables that claims name, by the words or names of their outputs. Under `RUNS`
-    it has single runs, with a column for each parameter; they also give standard errors. `printed`
-    has the files that claims name under `less_printed`, `functions` the functions under `compute`.
+    A claim with columns under `each` has a row for each combination of their values.
+
+    `tables` contains the tables that claims name, indexed by the words or names of their outputs,
+    and under `RUNS` the single runs, which have a column for each parameter and give standard
+    errors. `printed` contains the files that claims name under `less_printed`, `functions` the
+    functions that claims name under `compute`.
     """
     rows = []
     for claim in claims:
@@ -107,7 +116,8 @@ def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
 def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
     """Raise ValueError if a claim on runs names an unknown column, or averages over several curves.
 
-    `places` have the columns that identify the runs of the study, without `SPLITS`.
+    `places` are the points of the study (:meth:`.OutputRequest.places`): each has the columns that
+    identify its runs, except `SPLITS`.
     """
     names = dict.fromkeys((*(name for place in places for name in place), *SPLITS))
     columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
@@ -154,12 +164,16 @@ def check_printed(claim: Mapping[str, Any], path: Path) -> None:
 
 
 def verdict_columns(paired: bool) -> list[str]:
-    """Return the columns of the table, including a standard error if runs are paired."""
+    """Return the columns of the table of verdicts; `paired` adds the column of standard errors."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
 
 
 def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one claim for each value of the columns under `each`, in the table's order."""
+    """Return one claim for each combination of values of the columns under `each`.
+
+    The claims have the order of the table's rows. If the table lacks a value that the claim names,
+    the claim is returned unexpanded, with the missing values under ``gone``.
+    """
     names = list(claim.get("each", []))
     if gone := _values_without_rows(claim, table):
         return [{**claim, "gone": gone}]
@@ -244,7 +258,10 @@ def _verdict(
 def _means_left_out(
     left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]
 ) -> list[float]:
-    """Return the mean over all places without each split; NaN if a place has no other split."""
+    """Return, for each left-out split, the mean over all places of `values`.
+
+    The mean is NaN if a place has no value without that split.
+    """
     return [mean(one.get(key, math.nan) for key in values) for one in left_out]
 
 
@@ -253,11 +270,11 @@ def _judge_places(
     passes: Mapping[Key, bool],
     left_out: Sequence[Mapping[Key, float]],
 ) -> list[int]:
-    """Return 1 for places more than two standard errors inside the criterion, −1 outside, else 0.
+    """Return 1 for each place that is clearly inside the criterion, −1 if clearly outside, else 0.
 
-    The limit of two standard errors holds for a single place. With several places, the limit is of
-    Student's t with Holm's correction for all places on one side. Places without a standard error
-    get 0.
+    Clearly means by more than two standard errors for a single place. For several places, each is
+    tested at the corresponding level of Student's t, with Holm's correction for the number of
+    places. Places without a standard error get 0. `left_out` has the margins without each split.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
@@ -274,7 +291,11 @@ def _judge_places(
 
 
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
-    """Return the verdict that follows from the sides of all places and the side of their mean."""
+    """Return the verdict on a claim from the results of :func:`_judge_places`.
+
+    `sides` are the results of the single places, `of_mean` the result of their mean. `every` says
+    whether the claim is about every place, `all_pass` whether all places meet the criterion.
+    """
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
     # Places that fail within their errors neither refute nor confirm a claim about every place.
@@ -283,14 +304,17 @@ def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool
 
 
 def _judge_values(passes: Sequence[bool], every: bool) -> str:
-    """Return the verdict on places without standard errors."""
+    """Return the verdict on places that have no standard errors, from whether each passes."""
     if all(passes):
         return HOLDS
     return MIXED if any(passes) and not every else FAILS
 
 
 def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
-    """Return the verdict on the share of places that pass; the standard error is over datasets."""
+    """Return the verdict on a claim that at least a share of places pass.
+
+    The standard error of the share treats datasets as independent. `keys` name the parts of a key.
+    """
     by_dataset: dict[str, list[bool]] = {}
     for key, passed in passes.items():
         dataset = dict(zip(keys, key, strict=True)).get("dataset", "")
@@ -318,12 +342,12 @@ def values_of(
     average: Literal["mean", "std"] = "mean",
     summary: Callable[[pd.Series, pd.Series], float] | None = None,
 ) -> Values:
-    """Return the numbers that are compared with a claim's criterion; NaN if a value is missing.
+    """Return the numbers that are compared with a claim's criterion, by key; NaN if one is missing.
 
-    There is one number for each row of the claim. With `over` there is one for each value of the
-    columns of `by` that are not under `over`: the mean, or `summary` of the first column under
-    `over` and of the values. Single runs are averaged over their splits, by `average`. The numbers
-    are indexed by their keys.
+    Single runs are first averaged over their splits, by `average`. Without `over` in the claim,
+    each row of the table has one number. With `over`, the rows that differ only in the columns
+    under `over` have one number together: the mean of their values, or
+    ``summary(column, values)``, where `column` is the first column under `over`.
     """
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     table = _average_splits(claim, rows, average) if claim.get("table") == RUNS else rows
@@ -352,7 +376,7 @@ def _summarise(
 
 
 def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return a column as floats; ValueError names the claim if the column has texts."""
+    """Return a column as floats; raise ValueError, which names the claim, if it has texts."""
     try:
         return pd.to_numeric(rows[column]).astype(float)
     except (TypeError, ValueError):
@@ -368,7 +392,7 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
 
 
 def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
-    """Return the columns that identify the rows of a claim."""
+    """Return the columns that identify a claim's rows: of `by`, `where`, `less` and `less_by`."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -386,13 +410,17 @@ def _claimed_rows(
 def _compared_values(
     claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
 ) -> list[float]:
-    """Return the value to subtract from each row, taken from the rows with the same keys."""
+    """Return the value to subtract from each row of `frame`.
+
+    It comes from the rows of `table` that the claim's `less` selects and that have the same keys;
+    if there are several, from the best of them (`against`). It is NaN if there is none.
+    """
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
     subtrahends = _numbers(claim, others, value)
     keys = [name for name in matched if name != EPSILON]
-    # Methods have different ε: a method without privacy has one row, at ε = ∞, which counts at each
-    # ε.
+    # Rows of different methods are kept apart, as a method without privacy needs another rule: its
+    # only row, at ε = ∞, is compared with rows of every ε.
     apart = [
         name for name in ("method", *claim.get("less", ())) if name in others and name != EPSILON
     ]
@@ -418,32 +446,32 @@ def _compared_values(
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the ε of each row if it is among the names, else ∞, which matches each ε."""
+    """Return the ε of each row as text; ∞, which matches every ε, if `names` lack ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows whose columns have the wanted values, or one of a list of wanted values."""
+    """Return the rows that match `where`, which gives a value or a list of values by column."""
     for column, value in where.items():
         table = table[table[column].map(key_text).isin(list_texts(value))]
     return table
 
 
 def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the values that identify the rows of a claim."""
+    """Return the claim's `where` and, if it has one, its `less`: wanted values by column."""
     return [claim[one] for one in ("where", "less") if one in claim]
 
 
 def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """Return the runs of a claim and then, if there are several splits, those without each.
+    """Return the runs of a claim, followed by the runs without each of the splits.
 
-    A failed run has no value. Raises ValueError if a mean over splits would be one over several
-    curves or settings.
+    If there is only one split, the list has only the first item. The value of a failed run is NaN.
+    Raises ValueError if a mean over splits would average over several curves or settings.
     """
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     mine = pd.concat([select_rows(runs, part) for part in _parts(claim)])
     mine = mine[~mine.index.duplicated()]
-    # A key may lack a value, such as the parameter of another method.
+    # Runs of a method without the parameter have NaN there, which grouping by keys would drop.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
     numbers = _numbers(claim, mine, value).where(mine["status"] == "ok")
     mine = mine.assign(**keyed).assign(**{value: numbers})
@@ -460,17 +488,22 @@ def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Da
 def _average_splits(
     claim: Mapping[str, Any], runs: pd.DataFrame, average: Literal["mean", "std"]
 ) -> pd.DataFrame:
-    """Return a row for each value of the columns that the claim names; NaN if a run has failed."""
+    """Average the claim's value over splits; NaN if one of the runs has failed.
+
+    The result has a row for each combination of the columns that identify the claim's rows.
+    """
     groups = runs.groupby(_telling_columns(claim), sort=False)[claim.get("value", "accuracy")]
     return groups.agg(average).where(groups.count() == groups.size()).reset_index()
 
 
 def jackknife(left_out: Sequence[float]) -> float:
-    """Return the jackknife standard error of a statistic from its values without each split.
+    """Return the jackknife standard error of a statistic.
 
-    For a mean over independent splits this is the usual standard error; for a difference of two
-    curves it is the standard error of the paired difference. It is NaN with fewer than two splits,
-    or if a value is not finite.
+    `left_out` are the values of the statistic, each computed without one of the splits.
+
+    For a mean over independent splits the result is the usual standard error; for a difference of
+    two curves it is the standard error of the paired difference. It is NaN with fewer than two
+    splits, or if a value is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
@@ -480,10 +513,13 @@ def jackknife(left_out: Sequence[float]) -> float:
 
 
 def list_texts(value: Any) -> list[str]:
-    """Write the value of a key as text, or each value of a list."""
+    """Return the value of a key, or each value of a list, as written by :func:`key_text`."""
     return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
 def key_text(value: Any) -> str:
-    """Write the value of a key as text: a file may have changed the last bit of a number."""
+    """Write the value of a key as text, so that equal keys are found after reading a file.
+
+    Numbers are shortened: writing a float to a file and reading it may change its last bit.
+    """
     return short_text(value) if isinstance(value, (int, float)) else str(value)

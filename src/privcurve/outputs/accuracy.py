@@ -77,7 +77,7 @@ class Accuracy(Output):
 
 
 def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
-    """Return the table of accuracy of a study from its selected settings and fresh trainings."""
+    """Return the table ``accuracy`` of a study from its selected settings and fresh trainings."""
     order = study.datasets, list(study.methods)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
     frame = kinds.add_kinds(frame, study.methods, after="epsilon")
@@ -87,14 +87,14 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
 
 def all_curves(request: OutputRequest) -> Reads:
-    """Return inputs of an output: every curve of the study, in the study's order."""
+    """Return the inputs of an output that reads every curve of the study, in the study's order."""
     study = request.study
     facts = [list(study.datasets), list(study.methods), study.metric]
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
 
 
 def read_all_selected(context: Context) -> pd.DataFrame:
-    """Return the selected settings of all curves of a study."""
+    """Return the selected settings of all curves; raise IncompleteError if a curve has none."""
     selected = context.read_selected()
     curves = set(zip(selected["dataset"], selected["method"], strict=True))
     missing = [pair for pair in context.request.reads.curves if pair not in curves]
@@ -104,7 +104,7 @@ def read_all_selected(context: Context) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the table for readers: fewer columns, four decimals."""
+    """Return the table for readers: texts in fewer columns, scores with four decimals."""
     texts = text_frame(frame[["dataset", "method", "epsilon", "kind"]])
     cv = optimistic_column(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = format_means(frame[cv], frame[f"{cv}_std"])
@@ -115,7 +115,7 @@ def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the means of each score by its name, with standard errors where they exist."""
+    """Return a column of texts for each score, by its title: the mean and its standard error."""
     return {
         metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame
@@ -154,7 +154,7 @@ def optimistic_column(metric: str = ACCURACY) -> str:
 
 
 def table_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of the table, with standard deviations of measures and of the metric."""
+    """Return the columns of the table ``accuracy`` of a study with this metric."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
         *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std"),
@@ -176,7 +176,10 @@ def spread_scores(metric: str) -> list[str]:
 
 
 def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Return the standard deviations and standard errors of scores over repeats."""
+    """Return the standard deviation and standard error of each score, by column name.
+
+    `good` has a row for each successful repeat.
+    """
     share = share_held_out(good["fold"].iloc[0]) if len(good) else 0.0
     stds = {
         name: float(good[name].astype(float).std(ddof=1, skipna=False))
@@ -195,12 +198,13 @@ def accuracy_table(
     methods: Sequence[str],
     metric: str = ACCURACY,
 ) -> pd.DataFrame:
-    """Return the fresh accuracy of each selected setting and its optimistic cross-validated one.
+    """Return the scores of each selected setting: of fresh trainings, and of cross-validation.
 
-    The table has a row for each dataset, method and ε, in the order given. `refits` are fresh
-    trainings (repeats 1 … `n_repeats`); trainings of other settings are ignored. `scored_on` is
-    "test" or "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and
-    missing repeats, and `error` names them.
+    The cross-validated score is optimistic, as it selected the setting. The table has a row for
+    each dataset, method and ε, in the order of `datasets` and `methods`. `refits` are the fresh
+    trainings (repeats 1 … `n_repeats`); trainings of settings that were not selected are ignored.
+    In the result, `scored_on` is "test" or "folds". A score is NaN unless all repeats have it;
+    `n_failed` counts failed and missing repeats, and `error` names them.
     """
     scored_on = _find_scoring_sets(refits)
     # ε is compared as text: the file of selected settings may have changed its last bit.
@@ -224,7 +228,10 @@ def accuracy_table(
 def selected_settings_table(
     selected: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the selected settings, with a column for each hyperparameter, sorted by name."""
+    """Return the selected settings, one per row, with a column for each hyperparameter.
+
+    The columns of hyperparameters are sorted by name; rows have the order of `datasets`, `methods`.
+    """
     rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[METHOD].reset_index(drop=True)
@@ -266,7 +273,11 @@ def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) 
 def _average_fresh(
     row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
 ) -> dict[str, Any]:
-    """Return the means over the fresh trainings of a setting, and the error if one is missing."""
+    """Return the scores, counts and status of a row of the table from its fresh trainings.
+
+    Scores are means over the repeats. If a repeat failed or is missing they are NaN, and ``error``
+    says which one.
+    """
     if fresh["repeat"].duplicated().any():
         what = f"{row['dataset']}, {row['method']}, ε = {row['epsilon']:g}"
         raise ValueError(f"{what}: a repeat appears twice")

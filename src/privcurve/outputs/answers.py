@@ -1,6 +1,7 @@
 """Rankings of learners and the sentences about them: which learner to use, how certain it is.
 
-Terminal, page and reports use the same rankings and sentences. Each mechanism has one row.
+Terminal, page and reports use the same rankings and sentences. Methods that are the same mechanism
+have one row in a ranking (:func:`drop_twins`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def rankings(
 ) -> list[Ranking]:
     """Rank the learners of a study on a dataset at each ε, by default by the study's metric.
 
-    Reads the study's table of accuracy and, where they exist, the tables of `raw` (models on raw
-    columns) and `ledgers` (the δ that models used).
+    The function reads the study's table of accuracy and, where they exist, the tables of the
+    outputs `raw` (models on raw columns) and `ledgers` (the δ that models used). `outputs` are the
+    study's outputs by word. The result has one ranking for each of `epsilons`.
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
@@ -49,9 +51,9 @@ def rankings(
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods and of the reference models.
 
-    Where the methods' neighbouring relations differ, titles name them: the same ε under two
-    relations is not the same guarantee. Titles of a user's own learners have the result of the
-    contract.
+    If the methods have different neighbouring relations, each title names its relation, as the same
+    ε under two relations is not the same guarantee. The title of a user's own learner contains the
+    result of its contract check.
     """
     methods = study.methods.items()
     differ = len({method.relation for _, method in methods} - {None}) > 1
@@ -66,7 +68,7 @@ def titles_of(study: Study) -> dict[str, str]:
 
 
 def contracts_of(study: Study) -> dict[str, str]:
-    """Return the result of the contract for each method that trains a user's own learner."""
+    """Return the result of the contract check of each method that trains a user's own learner."""
     return {name: method.contract for name, method in study.methods.items() if method.contract}
 
 
@@ -82,20 +84,23 @@ RAW = "raw"
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3
-# A class is rare if it has less than this share of the records and one other class has all the
-# rest: accuracy then says little about it.
+# If all classes but the most frequent have less than this share of the records together, accuracy
+# says little about them.
 RARE = 0.2
 # Scores that are reported in addition to the accuracy if a class is rare.
 BESIDE = {"auc": "AUC", "log_loss": "log-loss", "balanced_accuracy": "balanced"}
-# Two scores are level if they differ by at most this many standard errors of the difference of
-# independent means: a table has no splits that could pair them.
+# Two scores are level if they differ by at most this many standard errors. The standard error is of
+# a difference of independent means, as the table has no single splits by which to pair scores.
 LEVEL = 2.0
 # Maximum number of learners level with the best that a sentence names.
 MOST_LEVEL = 3
 
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with the δ that models used, where `ledgers` has it."""
+    """Return a table of accuracy in which δ is the δ that the models used, if `ledgers` has it.
+
+    The used δ may be smaller than the δ of the budget.
+    """
     place = ["dataset", "method", "epsilon"]
     of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
     used = accuracy[place].merge(of_models, "left", place)["delta_used"]
@@ -105,8 +110,8 @@ def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFra
 def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with one row per mechanism.
 
-    A method that receives a δ and uses none has the same random numbers as the method without δ.
-    All scores are equal, so its row is dropped.
+    A method that receives a δ > 0 and does not use it draws the same random numbers as the method
+    with δ = 0. Their scores are all equal; only the row with the smallest δ is kept.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -119,10 +124,11 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
 class Ranking:
     """Learners on one dataset at one ε, ranked by a metric of the table of accuracy.
 
-    `private` and `free` are rows of the table, best first: learners trained at this ε, and learners
-    without privacy. Their column `error` is the standard error of the metric's mean. `failed` has
-    the rows, at this ε or without privacy, with a failed training. `contracts` has the result of
-    the contract for a user's own learners, by method; methods that broke the contract have no row.
+    `private` are the rows of the table for learners trained at this ε, `free` the rows for learners
+    without privacy, both best first; their column `error` is the standard error of the metric's
+    mean. `failed` are the rows, at this ε or without privacy, that have a failed training.
+    `contracts` gives the result of the contract check of a user's own learners, by method; methods
+    that broke the contract have no row.
     """
 
     epsilon: float
@@ -135,7 +141,10 @@ class Ranking:
     contracts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, row: pd.Series) -> str:
-        """Return a name that distinguishes a row's learner from others of the same title."""
+        """Return the title of a row's learner, with calibration and δ if these are not the default.
+
+        Learners may have the same title; these additions tell them apart.
+        """
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
         return f"{self.titles[row['method']]}{published}{delta}"
@@ -148,11 +157,11 @@ class Ranking:
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """Return the learners that may be recommended.
+        """Return the learners from which the recommended one is taken: the first group with any.
 
-        These are the learners with proved noise and settings that ε covers; if there are none, all
-        learners with proved noise; if there are none either, all learners. A user's own learner
-        counts as proved if the contract tested it.
+        The groups are: learners whose noise is proved and whose choice of hyperparameters ε covers;
+        learners whose noise is proved; all private learners. A user's own learner counts as proved
+        if it kept the contract.
         """
         untried = [method for method, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
@@ -173,11 +182,15 @@ class Ranking:
 
     @property
     def has_rare_label(self) -> bool:
-        """Return whether one label is so frequent that accuracy says little about the other."""
+        """Return whether one label is so frequent that accuracy says little about the others."""
         return self.majority is not None and bool(self.majority[ACCURACY] > 1 - RARE)
 
     def sentence(self) -> str:
-        """Return which learner to use, the cost of privacy and its certainty; no full stop."""
+        """Return the recommendation at this ε as a sentence, without its full stop.
+
+        It names the best eligible learner, its score, the scores without privacy, the learners that
+        are level with it, and reservations.
+        """
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
             return "{at} no learner has complete trainings".join(
@@ -203,7 +216,7 @@ class Ranking:
         return "; ".join([*parts, *self._reservations(best), *self._failures()])
 
     def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
-        """Return a sentence: no learner beats a constant prediction, and what may change that."""
+        """Return the sentence if no learner beats a constant prediction: what could change that."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
@@ -229,9 +242,9 @@ class Ranking:
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Name the learners left out because a training failed or they broke the contract.
+        """Return phrases that name the learners without a rank, and why they have none.
 
-        Learners that broke the contract are listed at every ε.
+        Either a training failed, or the learner broke the contract; the latter is said at every ε.
         """
         rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}
@@ -241,7 +254,11 @@ class Ranking:
         return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
-        """Return the reasons why the best learner's ε is weaker than a proved ε."""
+        """Return reservations about the recommendation, as phrases.
+
+        They say that the best learner's ε is weaker than a proved ε that covers hyperparameters or,
+        if it is not, that a learner with uncovered hyperparameters has a better score.
+        """
         if best.get("kind") == NOT_COVERED:
             return ["its hyperparameters were chosen without privacy"]
         # Titles of a user's own learners contain their status (`Method.label`).
@@ -274,7 +291,7 @@ class Ranking:
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
     def remark(self) -> str:
-        """Return a remark that accuracy says little if a label is rare, else an empty text."""
+        """Return a remark that accuracy says little here; empty if no label is rare."""
         if self.majority is None or not self.has_rare_label:
             return ""
         use = " Rank by AUC or log-loss: --metric auc." if self.metric == ACCURACY else ""
@@ -285,14 +302,14 @@ class Ranking:
 
     @property
     def _digits(self) -> int:
-        # If a label is rare, scores differ only in later digits.
+        # If a label is rare, accuracies are close to 1 and to each other: show one more digit.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _write_number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
 
     def score(self, row: pd.Series, name: str | None = None) -> str:
-        """Write the mean of a score, by default of the metric, with its standard error."""
+        """Write a row's mean of the score `name` (default: the metric) and its standard error."""
         name = name or self.metric
         digits = self._digits if name == self.metric else DIGITS
         if pd.isna(row[name]):
@@ -301,7 +318,7 @@ class Ranking:
         return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
-        """Write the score that ranks and, if a label is rare, the more informative scores."""
+        """Write a row's ranking score and, if a label is rare, scores that say more about it."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} "
@@ -312,7 +329,7 @@ class Ranking:
         return "  ".join([self.score(row), *beside])
 
     def _is_level(self, best: pd.Series, other: pd.Series) -> bool:
-        """Return whether the best is ahead of another learner by at most two standard errors."""
+        """Return whether `best` is ahead of `other` by at most `LEVEL` standard errors."""
         sign = -1 if self.metric in LOSSES else 1
         gap = sign * (best[self.metric] - other[self.metric])
         errors = np.nan_to_num([best["error"], other["error"]])
@@ -342,7 +359,7 @@ def ranking(
     at, any_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in frames)
     free = best[np.isinf(best["epsilon"])]
     any_at |= np.isinf(of_data["epsilon"])
-    # Missing scores cannot identify rows of the same mechanism.
+    # `failed` includes twins: `drop_twins` compares scores, which failed trainings lack.
     failed = of_data[any_at & of_data.get("status", pd.Series("", of_data.index)).eq("failed")]
     return Ranking(epsilon, best[at], free, titles, metric, n_records, failed, tried)
 
@@ -353,7 +370,10 @@ def full_sentence(text: str) -> str:
 
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
-    """Explain the number after ±."""
+    """Return sentences that explain the number after ± of a metric.
+
+    `scored_on` are the values of the column ``scored_on`` of the scores: "test" or "folds".
+    """
     covers = "widened because the parts that score overlap (Nadeau and Bengio 2003)"
     if TEST in (ways := {*scored_on}):
         elsewhere = f", elsewhere {covers}" if len(ways) > 1 else ""

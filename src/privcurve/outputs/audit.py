@@ -1,4 +1,4 @@
-"""The audits of several learners in one table: the privacy loss found against the claimed ε."""
+"""The audits of several learners in one table and figure: ε found by attacks, and claimed ε."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privcurve.tables.table import Table
 
 
 class Audit(Output):
-    """Table and figure ``audit``."""
+    """Table and figure ``audit``: the ε that attacks on learners find, against the claimed ε."""
 
     word: ClassVar[str] = "audit"
     writes: ClassVar = ("table", "figure")
@@ -78,8 +78,9 @@ def auditable_learners() -> list[str]:
 
 HEIGHT = 2.9
 
-# A learner has its colour of the learning curves; learners of one colour differ in shape. The shape
-# tells exact from sampled, too, and the filling the calibration.
+# A learner has the same colour as in the learning curves. Learners of one colour have different
+# markers. Markers of `EXACT` mean an exact search, markers of `SAMPLED` a sampled one; filled
+# markers mean proved noise.
 EXACT, SAMPLED = ("o", "s", "P", "h", "p", "d"), ("^", "D", "X", "<", ">", "*")
 NOTHING = "v"
 GREY = "0.35"
@@ -89,15 +90,16 @@ RING: dict[str, Any] = {
 }
 CURVE = ["learner", "calibration"]
 
-# Distance between the points of one claim, which are drawn side by side, in powers of ten; their
-# width is at most this share of the distance to the next claim.
+# The points of one claimed ε are drawn side by side. STEP: their distance, in powers of ten. BAND:
+# limit of the width of all of them, as a share of the distance to the next claimed ε.
 STEP = 0.042
 BAND = 0.8
 
-# Margin on both sides of the claims, as a factor.
+# Empty space left of the smallest and right of the largest claimed ε, as a factor.
 MARGIN = 1.5
 
-# Audits that found nothing are drawn at the smallest claim divided by this factor.
+# Lower end of the axis: the smallest claimed ε divided by this factor. Audits that found nothing
+# are drawn there.
 DEPTH = 50.0
 
 
@@ -113,7 +115,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
-    # Distance between points, in powers of ten.
+    # Distance between the points of one claim, in powers of ten: smaller if claims are close.
     most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
     gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
     step = min([STEP, *(BAND * gap / most for gap in gaps)])
@@ -135,7 +137,10 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def looks_of(learners: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Return the colour of each learner, and the place of its shapes among those of the colour."""
+    """Return by learner its colour, and the index of its marker in `EXACT` and in `SAMPLED`.
+
+    Learners of the same colour get different markers.
+    """
     colours = {name: colour for name, (colour, _) in style.method_looks(learners).items()}
     places: Counter[str] = Counter()
     looks = {}
@@ -148,7 +153,10 @@ def looks_of(learners: Iterable[str]) -> dict[str, tuple[str, int]]:
 def _draw_claim(
     panel: Axes, rows: pd.DataFrame, looks: Mapping[str, tuple[str, int]], step: float
 ) -> float:
-    """Draw the points of one claim side by side; return half of their width, as a factor."""
+    """Draw the points of one claimed ε side by side.
+
+    Returns the factor by which the outermost points extend to the left and right of the claim.
+    """
     places = {name: place for place, name in enumerate(looks)}
     order = {tuple(map(str, key)): part for key, part in rows.groupby(CURVE, sort=False)}
     curves = sorted(order, key=lambda curve: (places[curve[0]], curve[1] != "published"))
@@ -177,7 +185,7 @@ def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
 def _list_marks(
     frame: pd.DataFrame, titles: Mapping[str, str], looks: Mapping[str, tuple[str, int]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the entries of the legend: a name and its marks."""
+    """Yield the entries of the legend, each a name followed by its marks."""
     for learner, (colour, place) in looks.items():
         yield titles[learner], _make_mark(EXACT[place], colour)
     n_shapes = 1 + max(place for _, place in looks.values())

@@ -34,6 +34,8 @@ from privcurve.privacy.seeds import Seed
 from privcurve.schema import suggestion
 from privcurve.tables.table import Table, read_table
 
+# Folders and files of results, relative to the folder in which the run is started. MADE has the
+# records of what outputs were made from (outputs/record.py).
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
 MADE = Path("results/made")
@@ -43,13 +45,14 @@ FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
 # One folder per paper: its studies, outputs, printed numbers and claims.
 PAPERS = Path("papers")
 
+# Default of an option that every request must set.
 REQUIRED: Any = object()
 
 
 class Option(NamedTuple):
     """One option of an output."""
 
-    meaning: str  # printed when a value is refused
+    meaning: str  # completes "… must be" in the message that refuses a value
     kind: type  # type of the value; an integer is accepted for a float, a tuple for a list
     default: Any = REQUIRED  # `REQUIRED` if a study must set it
 
@@ -57,7 +60,7 @@ class Option(NamedTuple):
         """Return whether a value has the right type; booleans are not numbers."""
         if value is None:
             return self.default is None
-        # An empty list would mean the default, which is all.
+        # An empty list would be taken for the default None, which means all.
         if isinstance(value, list) and not value and self.default is None:
             return False
         if isinstance(value, bool):
@@ -73,7 +76,10 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Files:
-    """The files that an output writes: stems of tables and figures, and other files by name."""
+    """The files that an output writes: stems of tables and figures, and other files by name.
+
+    A stem is a path without extension; a table or figure has a file for each format.
+    """
 
     tables: tuple[Path, ...] = ()
     figures: tuple[Path, ...] = ()
@@ -81,7 +87,7 @@ class Files:
 
     @property
     def all(self) -> list[Path]:
-        """Every file."""
+        """All files: each table and figure in all of its formats, and the others."""
         return [
             *(stem.with_name(stem.name + end) for stem in self.tables for end in TABLE_ENDINGS),
             *(stem.with_name(stem.name + end) for stem in self.figures for end in FIGURE_ENDINGS),
@@ -90,7 +96,7 @@ class Files:
 
     @property
     def frames(self) -> list[Path]:
-        """The CSV files of its tables and figures."""
+        """The CSV files of the tables and figures, which contain their data."""
         return [stem.with_name(f"{stem.name}.csv") for stem in (*self.tables, *self.figures)]
 
 
@@ -102,15 +108,16 @@ class Reads:
     curves: tuple[tuple[str, str], ...] = ()
     grids: bool = False  # whether the cross-validation of these curves is also read
     data: tuple[str, ...] = ()  # datasets whose encoded records or domain are read
-    # Datasets whose raw files are also read: a changed file counts even if its encoded data is the
-    # same.
+    # Datasets whose raw files are also read: the output is made again if a raw file changes, even
+    # if the encoded data stays the same.
     raw: tuple[str, ...] = ()
     # Other outputs by word or name: `word` in this study, `study/word` in another study, `/word`
     # for the entire run.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
-    # Other facts that determine the bytes, as plain JSON: titles, an order, versions of learners.
+    # Other facts that determine the bytes of the output's files, as plain JSON: titles, an order,
+    # versions of learners. The output is made again if they change.
     facts: Any = None
 
 
@@ -118,24 +125,28 @@ class Output(ABC):
     """Base class of all outputs."""
 
     word: ClassVar[str]  # its name in a study
-    # Increase this when the bytes of the output change: all outputs of this kind are then made
-    # again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
+    # Increase this if a change of code changes the bytes of the output's files: all outputs of this
+    # kind are then made again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
     version: ClassVar[int] = 1
     # options in addition to `name`, which every output has
     options: ClassVar[Mapping[str, Option]] = {}
     # "table", "figure" or both; override `files` to write other files.
     writes: ClassVar[tuple[str, ...]] = ("table",)
-    # Whether the output can combine outputs of its kind from other studies.
+    # Whether the output can combine results of several studies (a "study of studies").
     gathers: ClassVar[bool] = False
     # Whether the output needs selected settings, which a study with `select: all` does not have.
     selects: ClassVar[bool] = True
-    # Whether the output takes only seconds and should not wait in a cluster's queue.
+    # Whether Snakemake makes the output on the submitting machine, as it takes only seconds, and
+    # not in a job of a cluster's queue.
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000  # MiB needed to make it
 
     @property
     def report_text(self) -> Path | None:
-        """Return the report's caption file: next to the output's module, or in the workflow."""
+        """Return the file with the output's caption in Snakemake's report; None if there is none.
+
+        It is next to the output's module or in the workflow.
+        """
         beside = Path(inspect.getfile(type(self))).with_name(f"{self.word}.rst")
         shipped = home() / f"workflow/report/{self.word}.rst"
         return next((path for path in (beside, shipped) if path.is_file()), None)
@@ -155,15 +166,21 @@ class Output(ABC):
         """Return the inputs of the output."""
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
-        """Return the studies that a file of the output names, so that a misspelt one is refused."""
+        """Return the names of studies in files that the output reads.
+
+        They are checked, so that a misspelt one is refused.
+        """
         return ()
 
     def unasked(self, study: Study) -> str | None:
-        """Return a note if the study has input for this output but lacks it; else None."""
+        """Return a note if the study could have this output and does not request it; else None."""
         return None
 
     def facts(self, context: Context) -> Any:
-        """Return facts about other studies that determine the bytes, as plain JSON; or None."""
+        """Return facts about other studies that determine the bytes of the files, or None.
+
+        They are plain JSON; the output is made again if they change.
+        """
         return None
 
     @abstractmethod
@@ -176,7 +193,10 @@ SLASH = "/"
 
 
 def check_name(what: str, name: str, names: Iterable[str]) -> None:
-    """Raise ValueError, with the nearest name and all names, if `name` is not in `names`."""
+    """Raise ValueError if `name` is not in `names`.
+
+    The message starts with `what`, and gives the nearest name and all names.
+    """
     listed = list(names)
     if name not in listed:
         there = ", ".join(listed)
@@ -184,7 +204,10 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return study and word (or name) of each output of another study, named as in `Reads`."""
+    """Return the pairs (study, word or name) of the names that have the form ``study/word``.
+
+    `names` are as in `Reads.outputs`; other forms are not about another study and are left out.
+    """
     parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]
 
@@ -209,22 +232,25 @@ class OutputRequest:
 
     @property
     def place(self) -> Path:
-        """Return the path of the files below a folder of results, without extension."""
+        """Return the path of the output's files relative to a results folder, without extension."""
         return Path(self.options[NAME_KEY] or f"{self.study.name}/{self.output.word}")
 
     @property
     def table(self) -> Path:
-        """Return the stem of the table."""
+        """Return the path of the table without extension."""
         return TABLES / self.place
 
     @property
     def figure(self) -> Path:
-        """Return the stem of the figure."""
+        """Return the path of the figure without extension."""
         return FIGURES / self.place
 
     @property
     def paper(self) -> Path:
-        """Return the folder of the study's paper; a user's own folder comes first."""
+        """Return the folder of the study's paper.
+
+        A folder ``papers/<paper>`` where the run is started comes before the shipped one.
+        """
         folder = PAPERS / (self.study.paper or "")
         return folder if folder.is_dir() else Path(os.path.relpath(home() / folder))
 
@@ -239,13 +265,14 @@ class OutputRequest:
         return self.output.reads(self)
 
     def curves_of(self, methods: Iterable[Method]) -> tuple[tuple[str, str], ...]:
-        """Return the curves of `methods` on all datasets of the study."""
+        """Return the curves of `methods` on all datasets, as pairs (dataset, method)."""
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield the columns that distinguish the results of `methods`, without splits.
+        """Yield each point of the study that has results of its own: a setting of a curve at an ε.
 
-        A parameter that a grid selects has a value that equals no other value.
+        A point has the columns that identify it, except the split. A parameter whose value will be
+        selected from a grid has a placeholder, which differs from all other values.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
             curve: dict[str, Any] = {"dataset": dataset, "method": method.name}
@@ -261,17 +288,23 @@ class OutputRequest:
                     yield {**setting, **method.varied, **place}
 
     def dataset_titles(self) -> list[list[str]]:
-        """Return name and title of each dataset, a fact that determines the bytes of figures."""
+        """Return name and title of each dataset, for `Reads.facts` of outputs that show titles."""
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
     def methods_of(self, learner: str) -> list[Method]:
-        """Return the methods of one entry of the study's learners; ValueError without any."""
+        """Return the methods of `learner`, an entry under the study's learners.
+
+        Raises ValueError if the study has no such entry.
+        """
         labels = dict.fromkeys(map(method_of, self.study.methods))
         check_name("the study has no learner", learner, labels)
         return [method for name, method in self.study.methods.items() if method_of(name) == learner]
 
     def wanted_methods(self, *others: str) -> list[Method]:
-        """Return the methods of the learners in the option `learners`, and of `others`; or all."""
+        """Return the methods of the entries in the option `learners` and in `others`.
+
+        If the option is not set, all methods are returned.
+        """
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         methods = self.study.methods.values()
         return [method for method in methods if not wanted or method_of(method.base) in wanted]
@@ -281,7 +314,7 @@ class OutputRequest:
         check_name("the study has no dataset", dataset, self.study.datasets)
 
     def check_epsilon(self, learner: str, epsilon: float) -> None:
-        """Raise ValueError if a method of a learner is not trained at an ε."""
+        """Raise ValueError if a method of the entry `learner` is not trained at `epsilon`."""
         for method in self.methods_of(learner):
             if epsilon not in method.epsilons:
                 raise ValueError(f"the curve {method.name} has no epsilon = {epsilon:g}")
@@ -289,11 +322,11 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class Context:
-    """The environment of an output when it is made."""
+    """What an output can read while it is made: results, datasets, and tables of other outputs."""
 
     request: OutputRequest
-    jobs: StudyJobs  # jobs of its study
-    # Outputs that it reads, by name as in `Reads.outputs`.
+    jobs: StudyJobs  # jobs of the output's study
+    # The outputs that this output reads, by name as in `Reads.outputs`.
     others: Mapping[str, OutputRequest]
     seed: Seed  # base seed
     # Notes on runs that were trained by code that has changed since.
@@ -301,13 +334,20 @@ class Context:
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """Return notes on the contract of a user's own learners, and on changed code."""
+        """Return notes on the contract of a user's own learners, and on code that has changed.
+
+        All tables and figures of the output have these notes.
+        """
         claimed = [method for method in self.study.methods.values() if method.contract]
         return (*(method.label(method.name) for method in claimed), *self.code_notes)
 
     @property
     def shuffle_seed(self) -> int:
-        """Return the seed of shuffles (not of noise): the seed of the run, if it is public."""
+        """Return the seed of shuffles, which are not private.
+
+        It is the seed of the run if that is public; a secret seed is replaced by a number derived
+        from it.
+        """
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
     @property
@@ -334,16 +374,19 @@ class Context:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether no training that the output reads has failed."""
+        """Return whether all trainings that the output reads have succeeded."""
         return all(job.is_done for job in self.jobs.jobs_of(self.curves))
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the results of the curves in parts; refuse results of other data or runs."""
+        """Yield the results of the curves in parts.
+
+        Results of other data or of other runs are refused.
+        """
         for curve in self.curves:
             yield from self.jobs.results(curve, columns)
 
     def runs(self) -> pd.DataFrame:
-        """Read the runs that are results: fresh trainings or, without a selection, all runs."""
+        """Return the runs of the curves: fresh trainings or, with `select: all`, all runs."""
         return pd.concat(list(self.results()), ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
@@ -351,25 +394,25 @@ class Context:
         return sweep.describe_runs(self.runs(), self.methods())
 
     def methods(self) -> dict[str, dict[str, Any]]:
-        """Return each method's name in the study and the values of its varying parameters."""
-        # The key is the name: a learner may have a parameter `entry`, which a study varies.
+        """Return by method its entry under the study's learners, and its varied parameters."""
+        # `entry` comes last: a study may vary a parameter of that name.
         return {
             curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
         }
 
     def read_selected(self) -> pd.DataFrame:
-        """Read the selected settings of the curves; refuse settings of other data."""
+        """Return the selected settings of the curves; settings of other data are refused."""
         texts = (text for curve in self.curves for text in self.jobs.read_selected(curve))
         return read_table(*map(io.StringIO, texts))
 
     def grids(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Yield the grids of the curves in parts."""
+        """Yield the cross-validation results of the curves in parts, with these columns."""
         for curve in self.curves:
             yield from self.jobs.grid(curve, columns)
 
     def data(self, dataset: str) -> datasets.Dataset:
-        """Read an encoded dataset; ValueError if `Reads.data` does not declare it."""
+        """Read an encoded dataset; raise ValueError if `Reads.data` does not name it."""
         word = self.request.output.word
         if dataset not in self.request.reads.data:
             raise ValueError(
@@ -378,13 +421,17 @@ class Context:
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Return notes on the datasets: values that bounds clip, and a network trained on them."""
+        """Return notes on the datasets that the output reads.
+
+        They name values that the public bounds clip, and datasets on which PrivGAM's network was
+        trained (:func:`rule_notes`).
+        """
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for coded in facts if coded for note in datasets.clipping_notes(coded)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output, or the frame of its figure.
+        """Read the first table of another output or, if it has none, the data of its first figure.
 
         Raises ValueError if `Reads.outputs` does not name the output.
         """
@@ -392,14 +439,14 @@ class Context:
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table, stem: Path | None = None) -> None:
-        """Write a table of the output (default: its first), followed by :attr:`own_notes`."""
+        """Write a table, with :attr:`own_notes` added; `stem` is by default the first table's."""
         noted = replace(table, notes=(*table.notes, *self.own_notes))
         noted.write(stem or self.request.files.tables[0])
 
     def draw(self, figure: Figure, frame: pd.DataFrame, stem: Path | None = None) -> None:
-        """Save a figure of the output (default: its first), and the frame with the plotted data.
+        """Save a figure, with :attr:`own_notes` above it, and `frame` with the plotted data.
 
-        The notes of :attr:`own_notes` are written above the figure.
+        `stem` is by default the path of the output's first figure.
         """
         style.save(figure, frame, stem or self.request.files.figures[0], self.own_notes)
 
@@ -410,7 +457,10 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 
 
 def description_of(dataset: str) -> Description:
-    """Return the description of a dataset, cached, so that a run uses one state of its file."""
+    """Return the description of a dataset.
+
+    It is cached, so that all of a run uses the same state of its file.
+    """
     return _describe_in(dataset, Path.cwd())
 
 
@@ -425,7 +475,10 @@ def dataset_title(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """Return the dataset with the raw files of `name`: panels of one source share an axis."""
+    """Return the name of the dataset from whose raw files `name` is made.
+
+    Panels of datasets with one source share an axis.
+    """
     return description_of(name).source
 
 
@@ -443,7 +496,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return the note of tables about the datasets of :func:`datasets_of_rule`."""
+    """Return a note that names the datasets of :func:`datasets_of_rule`; no note if it has none."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
@@ -458,10 +511,12 @@ def rule_notes(study: Study) -> list[str]:
 def request_output(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
-    """Return a checked request for an output; messages call the study's file `where`.
+    """Check the request of a study for an output, and return it with all options.
 
-    Raises StudyError if the output or an option is unknown (with the nearest name), if a value has
-    a wrong type or is missing, or if the study lacks what the output needs.
+    `word` is the output's name in `outputs`, `given` are the options that the study sets, and
+    `where` is the study's file, for messages. Raises StudyError if the output or an option is
+    unknown (with the nearest name), if a value has a wrong type or is missing, or if the study
+    lacks what the output needs.
     """
     place = f"{where}: outputs"
     if word not in outputs:

@@ -1,4 +1,4 @@
-"""Table of what a paper claims and whether our tables confirm it."""
+"""Table of a paper's claims, each with the verdict whether our results confirm it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 class Claims(Output):
     """Table: the verdict on each claim of ``papers/<paper>/claims.yaml`` about the study.
 
-    A study of studies has the claims of all its studies, in the order of their names.
+    The table of a study of studies has the claims of all its studies, sorted by the claims' names.
     """
 
     word: ClassVar[str] = "claims"
@@ -92,8 +92,8 @@ class Claims(Output):
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # If studies are in a user's own folder, the studies of a shipped paper are in the paper's
-        # folder.
+        # If the configuration names a user's own folder of studies, the studies of a shipped paper
+        # are not read; they are in the paper's folder, so their names are not misspelt.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 
@@ -137,7 +137,7 @@ def _printed_files(request: OutputRequest) -> dict[str, Path]:
 
 
 def _functions(request: OutputRequest) -> dict[str, Computed]:
-    """Return the functions that claims name under `compute`; they are in a file of the paper."""
+    """Return the functions that claims can name under `compute`, from `FUNCTIONS` of the paper."""
     path = request.paper / FUNCTIONS
     if not path.is_file():
         return {}
@@ -198,7 +198,7 @@ NOTES: tuple[str, ...] = (
 
 
 def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return one table of the verdicts of several studies, sorted by claim: C2 precedes C10."""
+    """Return one table of the verdicts of several studies, sorted by claim (C2 before C10)."""
     frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
     order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
     columns = [*verdict_columns(STANDARD_ERROR in frame), STUDY]

@@ -1,4 +1,4 @@
-"""Paired differences of all learners to a reference, by each measure, with intervals and tests."""
+"""Paired differences between each learner and a reference, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SAME_RECORDS = (
     "On {datasets} all repeats train on the same records and score the same test part: an "
     "interval there covers the noise of training alone, not the draw of the records."
 )
-# Replaces the text above where methods train on a share of the records.
+# Replaces SAME_RECORDS if some methods train on a share of the records.
 OWN_SHARES = (
     "On {datasets} all repeats score the same test part; methods that train on a share "
     "draw their own share of the training part: an interval there covers the noise of "
@@ -139,9 +139,10 @@ class Comparison(Output):
 
 
 def compared_methods(request: OutputRequest) -> list[str]:
-    """Return the methods to compare, in the study's order; those tuned without privacy come last.
+    """Return the methods to compare with the reference, without the reference itself.
 
-    Each has a finite ε in common with the reference.
+    Each has a finite ε in common with the reference. They have the study's order, except that
+    methods whose hyperparameters were chosen without privacy come last.
     """
     reference, methods = request.options["method"], request.study.methods
     wanted = {*(request.options["others"] or methods)} - {reference}
@@ -154,7 +155,8 @@ def compared_methods(request: OutputRequest) -> list[str]:
 def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
     """Return notes on what the intervals cover, for each kind of scoring.
 
-    `shares`: whether a method trains on a share of the records.
+    `each` is the result of :func:`compare_by_dataset`; `shares` says whether a method trains on
+    only a share of the records.
     """
     ways = {OWN_SHARES if shares else SAME_RECORDS: TEST, OTHER_RECORDS: "folds"}
     names = {
@@ -196,7 +198,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
     return texts
 
 
-LEVEL = 0.95
+LEVEL = 0.95  # of the intervals
 DATASET_COLUMNS = [
     *("measure", "epsilon", "dataset", "method", "scored_on"),
     *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
@@ -215,12 +217,12 @@ def compare_by_dataset(
 ) -> pd.DataFrame:
     """Compare methods with a reference on each dataset, at each ε at which both were trained.
 
-    All methods have the same records in one fold and repeat of a dataset. `difference` is the
-    reference's error minus the method's, by `measure`. Its interval is Student's, with the level
-    `LEVEL`; :func:`.measures.error_factor` says what the standard error covers. `p_value` is from
-    Wilcoxon's signed-rank test over the repeats; `p_holm` has Holm's correction for the methods of
-    an ε and dataset. A method with a failed training has NaN instead; a method that lacks the
-    measure has no row.
+    Differences are paired by fold and repeat, in which all methods have the same records.
+    `difference` is the reference's error minus the method's error, by `measure`. `low` and `high`
+    are the ends of Student's interval with the level `LEVEL`; :func:`.measures.error_factor` says
+    what the standard error covers. `p_value` is from Wilcoxon's signed-rank test over the repeats;
+    `p_holm` has Holm's correction for the methods of an ε and dataset. These are NaN if a training
+    of the method or the reference failed. A method that lacks the measure has no row.
     """
     runs = add_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
     rows: list[dict[str, Any]] = []
@@ -245,14 +247,17 @@ def compare_by_dataset(
 
 
 def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare methods with a reference over all datasets of :func:`compare_by_dataset`, at each ε.
+    """Compare methods with a reference over datasets, at each ε and by each measure.
 
-    The interval is Student's over the mean differences of the datasets. P-values are from
-    Wilcoxon's test over these differences, with Holm's correction for the methods of a measure and
-    ε. Ranks are among the methods and the reference; the critical difference is Nemenyi's.
-    `n_above` and `n_below` count datasets whose interval is above or below 0. Methods that lack a
-    measure on a dataset are left out. A dataset on which a method's training failed is left out for
-    all methods; an ε at which fewer than two datasets have all methods has no row.
+    `table` has the results of :func:`compare_by_dataset`; a dataset counts by its mean difference.
+    The interval is Student's over these differences. P-values are from Wilcoxon's test over them,
+    with Holm's correction for the methods of a measure and ε. Ranks are among the methods and the
+    reference; the critical difference is Nemenyi's. `n_above` and `n_below` count the datasets
+    whose own interval is above or below 0.
+
+    A method that lacks a measure on some dataset is not compared by it. A dataset on which a
+    training failed is left out for all methods. An ε at which fewer than two datasets remain has no
+    row.
     """
     rows: list[tuple[Any, ...]] = []
     order = table["measure"].map(list(MEASURES).index)
@@ -282,7 +287,12 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
-    """Compare the scores of two methods on the splits of a dataset; a higher score is better."""
+    """Compare the scores of a method with the scores of a reference on the splits of a dataset.
+
+    `own` and `base` are indexed by fold and repeat; a higher score is better. Returns the mean
+    difference ``own − base`` with interval and p-value. If a training failed, these are missing or
+    NaN, and ``n_failed`` counts the missing scores.
+    """
     shares = {share_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{method}: its runs must have the splits of the other methods")
@@ -298,7 +308,10 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
 
 
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
-    """Return the mean, the standard error s·factor, and Student's interval."""
+    """Return mean, standard error and Student's interval of the mean of paired differences.
+
+    The standard error is the standard deviation of `values` times `factor`.
+    """
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
@@ -308,12 +321,13 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
     return {"difference": mean, "standard_error": error, **ends}
 
 
-LINE = 0.2  # inches
+LINE = 0.2  # height of a method's row, in inches
 # Longest line below the panels, in letters.
 WIDTH = 110
-# Up to this many points the axis is linear, beyond it logarithmic.
+# The axis is linear up to this difference, in percentage points, and logarithmic beyond it.
 LINEAR = 1.0
-# Up to this limit, in points, every power of ten has room for a label.
+# If differences are larger than this, in percentage points, only every second power of ten has room
+# for a label.
 MANY = 200
 
 
@@ -324,9 +338,10 @@ def draw(
     styles: Mapping[str, style.CurveStyle],
     reference: str,
 ) -> Figure:
-    """Draw differences in hundredths, with their intervals, and dots for single datasets.
+    """Draw differences to the reference in hundredths, with their intervals.
 
-    A method right of 0 is better than the reference. The axis is linear within a hundredth of 0 and
+    `frame` has the differences; if `each` is given, its differences on single datasets are dots. A
+    method right of 0 is better than the reference. The axis is linear within a hundredth of 0 and
     logarithmic beyond. There is a panel per measure and ε, with a row per method in the style of
     its learning curve. Below the panels are the names of methods that lack a measure.
     """
@@ -395,7 +410,7 @@ def _finish(panel: Axes, names: list[str]) -> None:
 
 
 def _label_sizes(panel: Axes) -> None:
-    """Label the axis that all panels share; if there are many powers of ten, every second one."""
+    """Label the powers of ten of the axis that all panels share: all or, if many, every second."""
     base = 10 if max(map(abs, panel.get_xlim())) <= MANY else 100
     locator = ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
     panel.xaxis.set_major_locator(locator)

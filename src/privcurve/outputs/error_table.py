@@ -87,12 +87,15 @@ class ErrorTable(Output):
 
 
 def baseline(request: OutputRequest) -> str:
-    """Return the method that others are compared with."""
+    """Return the method with which the others are compared."""
     return str(request.options["baseline"] or next(iter(request.study.methods)))
 
 
 def table_methods(request: OutputRequest) -> list[str]:
-    """Return the methods of the table, in the order of the study."""
+    """Return the methods in the table, in the order of the study.
+
+    With the option `neighbours` these are the baseline and the methods with that relation.
+    """
     methods, relation = request.study.methods, request.options["neighbours"]
     if relation is None:
         return list(methods)
@@ -106,7 +109,10 @@ def private_methods(request: OutputRequest) -> list[str]:
 
 
 def method_titles(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with calibration, δ and kind where they distinguish methods."""
+    """Return the title of each method, with what distinguishes it from the others.
+
+    This can be the calibration, δ, and how the hyperparameters were chosen.
+    """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
     mixed = len({method.delta > 0 for method in methods.values() if method.calibration}) > 1
@@ -125,7 +131,7 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
 
 
 def method_labels(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with the result of the contract for a user's own learners."""
+    """Return the titles of methods, with the contract's result for a user's own learners."""
     methods = request.study.methods
     return {name: methods[name].label(title) for name, title in method_titles(request).items()}
 
@@ -150,9 +156,11 @@ COLUMNS = [
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
 COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
-# A gain is a win or a loss if it exceeds this many standard errors.
+# A gain (the baseline's error minus the method's) is a win or a loss if its absolute value exceeds
+# this many standard errors.
 STANDARD_ERRORS = 2.0
-# Means of the same errors, summed in another order, differ by less than this.
+# Errors that differ by less than this count as equal: the same numbers summed in another order have
+# other rounding errors.
 ROUNDING = 1e-9
 
 
@@ -164,16 +172,15 @@ def error_frame(
     measure: str = ACCURACY,
     unranked: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Compare the errors of all methods on all datasets, at each ε, by a measure.
+    """Compare the errors of all methods with a baseline on each dataset, at each ε, by a measure.
 
-    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`). All
-    methods have the same records in one fold and repeat of a dataset. `gain` is the baseline's
-    error minus the method's error, paired by fold and repeat; it is a win or a loss if it exceeds
-    `STANDARD_ERRORS` standard errors. `best` marks the lowest mean error of the private methods at
-    an ε on a dataset. `rank` counts from 1 among the private methods; ties share the mean of their
-    ranks. A method with a failed training or without a selected setting has no error, gain or rank.
-    Methods without privacy (ε = ∞) and `unranked` methods have no gain or rank and are never
-    `best`.
+    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
+    `gain` is the baseline's error minus the method's error, paired by fold and repeat, in which all
+    methods have the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
+    errors. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
+    counts from 1 among the private methods; ties share the mean of their ranks. A method with a
+    failed training or without a selected setting has no error, gain or rank. Methods without
+    privacy (ε = ∞) and `unranked` methods have no gain or rank and are never `best`.
     """
     errors = add_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short_text)
@@ -226,10 +233,11 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
 def format_table(
     table: pd.DataFrame, titles: dict[str, str], baseline: str, private: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the table for readers: a row per measure, dataset and ε, a column per method.
+    """Return the table for readers: a row per measure, ε and dataset, a column per method.
 
-    Errors have standard errors, and the lowest of a row is in bold. The last rows of each ε have
-    wins/ties/losses and mean ranks. Methods that are not `private` have the same errors at each ε.
+    A cell has the error and its standard error; the lowest private error of a row is in bold. The
+    last rows of each ε have wins/ties/losses and mean ranks. Methods that are not in `private` have
+    no ε; their errors are repeated at each ε.
     """
     methods = [method for method in titles if method in set(table["method"])]
     fixed = table["epsilon"].map(math.isinf)
@@ -261,7 +269,7 @@ def format_table(
 
 
 def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """Write the error of each measure, dataset and method that has one."""
+    """Return the texts of all cells that have an error, by (measure, dataset, method)."""
     cells = {}
     for row in part[part["error"].notna()].to_dict("records"):
         error, sure = row["error"], row["standard_error"]
@@ -272,7 +280,11 @@ def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 
 
 def _compute_gain(base: pd.Series | None, errors: pd.Series) -> tuple[float, float]:
-    """Return the mean of paired differences, and its standard error (:func:`.error_factor`)."""
+    """Return the mean of ``base − errors``, paired by split, and its standard error.
+
+    :func:`.error_factor` widens the standard error. Both are NaN if the two have different splits
+    or if an error is missing.
+    """
     if base is None or set(base.index) != set(errors.index):
         return math.nan, math.nan
     gaps = base.reindex(errors.index) - errors

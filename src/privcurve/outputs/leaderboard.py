@@ -47,7 +47,7 @@ from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
-# The page requires the first of each study, and has the others if the study has them.
+# The tables on the page. Each study must have the first; the others are shown if they exist.
 ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
@@ -63,16 +63,18 @@ NOT_AUDITED = (
     "No audit is available: it attacks learners, not these data. In a checkout of "
     "privcurve “snakemake --cores all audit” attacks each of them (docs/audit.md)."
 )
-# More curves than this are indistinguishable in one picture: the others are grey.
+# Limit of coloured curves in a picture, as more cannot be distinguished: the others are grey.
 MOST_CURVES = 5
 GREY = (
     " Grey: learners that rank lower, or whose ε is not proved or does not cover the "
     "choice of settings."
 )
 GAP = " A curve has a gap where a training has failed."
-# With more ε than this, only the answer for the ε nearest to 1 is open.
+# If a dataset has more ε than this, the page shows only the answer for the ε nearest to 1; answers
+# for the other ε must be unfolded.
 MOST_ANSWERS = 3
-# The axis ends below the score of the most frequent label, at this share of the range.
+# The axis of scores extends below the score of the constant prediction by this share of the range
+# above it. Learners that score worse than that are cut off.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table of settings that are not hyperparameters.
@@ -129,7 +131,10 @@ class Leaderboard(Output):
         return Reads(outputs=tuple(names))
 
     def facts(self, context: Context) -> Any:
-        """Return the titles on the page, and the datasets on it whose records are private."""
+        """Return titles of studies, methods and datasets on the page, and its private datasets.
+
+        The page must be made again if these change.
+        """
         return [
             [
                 outputs[ACCURACY].study.name,
@@ -149,12 +154,14 @@ class Leaderboard(Output):
         replace_text(context.request.files.others["page"], page.html())
 
 
+# The outputs of a study that the page shows, by word.
 Outputs = Mapping[str, OutputRequest]
+# The worst finding of the audit, in words, by learner, calibration, relation and whether δ > 0.
 Audit = Mapping[tuple[str, str, str, bool], str]
 
 
 def _studies(context: Context) -> list[Outputs]:
-    """Return the outputs of each study on the page, by their words."""
+    """Return, for each study on the page, its outputs that the page shows, by word."""
     others = context.others
     names = [name for name in others if name.rpartition(SLASH)[2] == ACCURACY]
     prefixes = [name.removesuffix(ACCURACY) for name in names]
@@ -168,7 +175,7 @@ def _private_datasets(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
-    """Return the words of the outputs on a page; none if accuracy is not among them."""
+    """Return the words of the outputs that a page shows; none without ``accuracy``."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []
 
@@ -223,7 +230,7 @@ def _scoring_sets(studies: Sequence[Outputs]) -> set[str]:
 def _section(
     outputs: Outputs, dataset: str, audit: Audit | None, wish: Wish | None
 ) -> Iterator[Block]:
-    """Yield the blocks about a dataset."""
+    """Yield the blocks of the page about a dataset: answers, pictures, tables."""
     study = outputs[ACCURACY].study
     all_epsilons = {e for method in study.methods.values() for e in method.epsilons}
     epsilons = sorted(filter(math.isfinite, all_epsilons))
@@ -232,7 +239,7 @@ def _section(
     places = rankings(outputs, dataset, ranked_at)
     want, is_of_metric = None, wish is not None and wish.metric == study.metric
     if wish is not None:
-        # Another study on the page may have another metric.
+        # The wish may be about another metric than this study's if the page shows several studies.
         wished = places if is_of_metric else rankings(outputs, dataset, ranked_at, wish.metric)
         want = needed_epsilon(wished, wish)
     if want is not None:
@@ -276,7 +283,11 @@ def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
 def _picture(
     places: Sequence[Ranking], named: Mapping[str, int], want: Needed | None = None
 ) -> Picture:
-    """Draw the learners of one ε as ranked dots, of several ε as curves; the best have colours."""
+    """Return the picture of the learners' scores: ranked dots for one ε, curves for several.
+
+    `places` are the rankings by one metric, with increasing ε. `named` has the colours of methods;
+    the others are grey. `want` is a wanted score to mark with its ε.
+    """
     last = places[-1]
     metric = last.metric
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
@@ -325,10 +336,10 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the colours of the eligible methods that rank best over all ε, no two the same.
+    """Return the colours of at most `MOST_CURVES` methods: the best mean ranks over all ε.
 
-    A method has its colour of the learning curves. A user's own learner has none: only its author
-    claims its ε.
+    A method has the same colour as in the learning curves; of several methods with one colour, only
+    the best has it. A user's own learner has no colour, as only its author claims its ε.
     """
     ranks: dict[str, list[float]] = {}
     for place in places:
@@ -346,7 +357,10 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
 def _axis_ends(
     scores: Sequence[float], error: float, levels: Sequence[tuple[str, float]], metric: str
 ) -> tuple[float, float]:
-    """Return the ends of the axis of scores, with room for the largest error bar."""
+    """Return the ends of the axis of scores, with room for an error bar of length `error`.
+
+    `levels` are the reference lines. Scores far worse than a constant prediction are cut off.
+    """
     heights = [*scores, *(height for _, height in levels)] or [0.0, 1.0]
     low, high = min(heights), max(heights)
     if levels and levels[-1][0] == "most frequent label":

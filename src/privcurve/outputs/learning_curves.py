@@ -116,7 +116,7 @@ def check_measured(
     datasets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
 ) -> None:
-    """Raise IncompleteError if a measure is missing from all trained methods."""
+    """Raise IncompleteError if one of `measures` is missing for all successful trainings."""
     trained = accuracy[accuracy["dataset"].isin(datasets or study.datasets)]
     trained = trained[trained[ACCURACY].notna()]
     for measure in measures or ():
@@ -134,11 +134,12 @@ def figures(
     datasets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
 ) -> Iterator[Figure]:
-    """Yield the figure of the curves in `labels` (default: the best), then a figure of the rest.
+    """Yield a figure of the curves of the learners `labels`, then a figure of the other curves.
 
-    `accuracy` is the study's table, including the model on raw columns if the study has it. There
-    is a panel for each dataset and measure, by default for all datasets and the study's metric. A
-    curve that equals another curve at every point is not drawn, but named in the legend.
+    Without `labels`, the first figure has the best curves. `accuracy` is the study's table,
+    including the model on raw columns if the study has it. There is a panel for each dataset and
+    measure, by default for all datasets and the study's metric. A curve that equals another curve
+    at every point (:func:`.drop_twins`) is not drawn, but named in the legend.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
@@ -175,9 +176,10 @@ def _list_curves(study: Study) -> list[str]:
 def best_curves(
     accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
 ) -> list[str]:
-    """Return the curves with the best mean rank over datasets and ε, proved ones first.
+    """Return the (at most `MOST`) curves with the best mean rank over datasets and ε.
 
-    Curves in `broken`, which broke the contract, have no rank.
+    Curves with published noise are taken only if there are too few others. Curves in `broken`,
+    which broke the contract, are not taken. The result has the order of `methods`.
     """
     ranked = [method for method in methods if method not in broken]
     rows = accuracy[accuracy["method"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
@@ -197,7 +199,7 @@ def panel_title(study: Study, name: str) -> str:
 
 # Maximum number of curves that are distinguishable in one panel.
 MOST = 6
-# Up to this many curves are labelled at their right ends.
+# A single panel with at most this many curves has their names at their right ends, not in a legend.
 MOST_NAMED = 4
 MARK = "†"
 MARK_NOTE = f"{MARK} records of this dataset trained PrivGAM's network"
@@ -223,16 +225,18 @@ def draw(
 ) -> Figure:
     """Draw scores against ε with a band of one standard deviation over repeats.
 
-    Each of `parts` lists the curves of its panels, one panel per dataset and measure; by default
-    one part has all curves. A method without a measure has no curve in its panels, which name it
-    below, and a panel without curves is named in the legend; so are the `notes`.
+    `titles` are titles of methods; colours and legend have their order. `datasets` are titles of
+    panels by dataset; panels of datasets with the same `groups` share their y axis. Each of `parts`
+    lists methods: their curves have panels of their own, one per dataset and measure. By default
+    one part has all methods. A method that lacks a measure has no curve in the panels of this
+    measure, which name it below; the legend names panels that are left out as they have no curve.
+    The legend ends with the `notes`.
 
-    A curve connects a method's finite ε. A method at ε = ∞ is a labelled horizontal line: grey if
-    the method has no other ε, in the colour of its curve if it is the limit of a private learner. A
-    missing accuracy is a gap in the curve and a cross on the ε axis; the name of a missing
-    horizontal line is below its panel. Curves of hyperparameters chosen without privacy are thin
-    and dashed. Panels of one group share their y axis; colours and legend follow the order of the
-    titles. A few curves in a single panel are labelled at their right ends instead of a legend.
+    A curve connects a method's finite ε. The score of a method at ε = ∞ is a labelled horizontal
+    line: grey if the method has no other ε, otherwise, as the limit of a private learner, in the
+    colour of its curve. A missing score is a gap in the curve and a cross on the ε axis; the name
+    of a missing horizontal line is below its panel. Curves of hyperparameters chosen without
+    privacy are thin and dashed.
     """
     frame = accuracy[accuracy["method"].isin(list(titles))]
     for dataset in datasets:
@@ -303,9 +307,10 @@ def draw(
 
 
 def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
-    """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
+    """Return the rows of a dataset by ε, with the measure in the columns `score` and `score_std`.
 
-    Rows of failed trainings are kept, although they lack the accuracy too.
+    Rows whose learner lacks the measure are dropped. Rows of failed trainings, which have no
+    accuracy either, are kept: they are drawn as missing.
     """
     part = frame[frame["dataset"] == dataset].sort_values("epsilon")
     part = part[part[measure].notna() | part[ACCURACY].isna()]
@@ -315,7 +320,11 @@ def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFram
 def _choose_level_looks(
     methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the line styles of private learners without noise and of methods without privacy."""
+    """Return the styles of horizontal lines: private learners at ε = ∞, methods without privacy.
+
+    `endless` are the methods with a row at ε = ∞, `styles` the styles of curves. Of several private
+    methods of one learner only the first has a line, as they are the same without noise.
+    """
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
@@ -336,7 +345,7 @@ def _draw_levels(
     looks: Mapping[str, Mapping[str, Any]],
     titles: Mapping[str, str],
 ) -> list[tuple[Line2D, str]]:
-    """Draw the accuracies at ε = ∞ as horizontal lines."""
+    """Draw the scores at ε = ∞ as horizontal lines; return each line with its name."""
     lines, missing = [], []
     at_infinity = part[np.isinf(part["epsilon"])].set_index("method")["score"]
     for method, look in looks.items():
@@ -355,7 +364,7 @@ def _draw_levels(
 
 
 def _write_name(title: str, calibration: str | None, delta: float, kind: str) -> str:
-    """Return the name in the legend, with calibration, δ and how hyperparameters were chosen."""
+    """Return a curve's name in the legend: title, calibration, δ and kind (:mod:`.kinds`)."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
         parts.append(f"δ = {power(delta)}")

@@ -47,7 +47,7 @@ class Ledgers(Output):
 
     def check(self, request: OutputRequest) -> None:
         methods = request.study.methods.values()
-        # A list, since an entry may be a list too.
+        # A list, not a set: an entry of the option may be a list, which is not hashable.
         epsilons = [epsilon for method in methods for epsilon in method.epsilons]
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:

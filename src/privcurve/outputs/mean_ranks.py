@@ -1,4 +1,4 @@
-"""Mean ranks over datasets by each measure, and which of them differ (Demšar, JMLR 2006)."""
+"""Mean ranks of learners over datasets, and which of them differ (Demšar, JMLR 2006)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COVERED, NOT_COVERED = "hyperparameters covered by ε", "hyperparameters chosen 
 
 
 class MeanRanks(Output):
-    """Figure and table: mean ranks of learners over all datasets, and pairs that do not differ.
+    """Figure and table: mean ranks of learners over all datasets, and tests of all pairs.
 
     The ranks come from the study's ``error_table``.
     """
@@ -95,10 +95,11 @@ class MeanRanks(Output):
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods whose settings ε covers, and separately all pairs of the others.
+    """Test all pairs of methods whose hyperparameters ε covers; separately all pairs of the others.
 
-    The rows are the result of :func:`.ranks.compare_pairs` for each measure, with the columns
-    ``measure`` and ``ranked``, which is `COVERED` or `NOT_COVERED`.
+    `table` is the table ``error_table``. The result has the rows of :func:`.ranks.compare_pairs`
+    for each measure, with two more columns: ``measure``, and ``ranked``, which is `COVERED` or
+    `NOT_COVERED`.
     """
     covered, parts = table["kind"].isin(kinds.COVERED), []
     for name, some in ((COVERED, table[covered]), (NOT_COVERED, table[~covered])):
@@ -119,10 +120,10 @@ def ranked_datasets(request: OutputRequest) -> list[str]:
 
 # Longest line of a title, in letters.
 WIDTH = 90
-# Heights in units of a line of text.
-LINE = 0.165  # inches
-# Width of a letter of a name, in inches.
+# Height of a line of text and width of a letter, in inches.
+LINE = 0.165
 LETTER = 0.055
+# Height of the scale of ranks above the names, and of one bar, in lines of text.
 ABOVE, BAR = 2.6, 0.45
 # Smaller p-values are written as "below" this value.
 LEAST_P = 0.001
@@ -164,7 +165,7 @@ def draw(
 def _title(
     part: pd.DataFrame, titles: Mapping[str, str], styles: Mapping[str, style.CurveStyle]
 ) -> str:
-    """Return a panel's title: its measure and ε, the test of all ranks, and who has no rank."""
+    """Return a panel's title: measure, ε, Friedman's test, and the learners without a rank."""
     first = part.iloc[0]
     p_value = float(first["friedman_p"])
     p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
@@ -193,7 +194,8 @@ def _draw(
     letters = LETTER * max(len(f"{titles[method]} {mean:.2f}") for method, mean in means.items())
     beside = letters / max(style.TEXT_WIDTH - 2 * letters, LETTER)
     room = max(0.62, beside) * (k - 1) + 0.4
-    # Numbers of ranks have three letters of room.
+    # A label of the scale has room for three letters; if ranks are closer, only every `step`-th one
+    # is labelled.
     step = math.ceil(3 * LETTER * (k - 1 + 2 * room) / style.TEXT_WIDTH)
     panel.set_xlim(1 - room, k + room)
     panel.set_ylim(height, 0)

@@ -1,4 +1,4 @@
-"""Outputs about a single model, which is trained for them alone."""
+"""Base class of outputs about a single model, which is trained only for the output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from privcurve.outputs.base import (
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
 
-# Options in addition to `learner`, which each output describes itself.
+# Options of all outputs about one model. The option `learner` is not here, as each output describes
+# it in its own words.
 OPTIONS: Mapping[str, Option] = {
     "epsilon": Option("the budget of the model, above 0", float),
     "dataset": Option("a dataset of the study; by default its first", str, None),
@@ -48,13 +49,14 @@ class OneModel(Output):
         return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
-        """Return the method of the model; if the learner has several methods, the first."""
+        """Return the method to train: the learner's first, if it has several."""
         return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # It reads no result of the study, so these facts must contain what the model depends on.
+        # The output reads no curve, whose digest would cover the model. These facts must therefore
+        # contain everything but the data on which the model depends.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]
@@ -72,7 +74,7 @@ class OneModel(Output):
     def trainings(
         self, context: Context, data: Dataset, epsilon: float, repeats: int
     ) -> list[Inspection]:
-        """Train several models at one ε, each with its own noise."""
+        """Train a model `repeats` times at one ε, each time with other noise."""
         from privcurve.experiments import models
 
         method = self.method(context.request)

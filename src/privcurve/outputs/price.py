@@ -1,4 +1,7 @@
-"""The cost of encoding and of privacy: models on raw columns, on encoded data, and private ones."""
+"""The cost of encoding and of privacy: what scores lose by each of the two.
+
+Models on raw columns are compared with models on encoded data, and these with private models.
+"""
 
 from __future__ import annotations
 
@@ -69,19 +72,22 @@ PRICE_NOTES = (
         "records: ε covers none of them."
     ),
 )
-# Explains the sentences; printed once.
+# Explains the sentences of the table `price` to readers of the terminal and the page.
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without
 privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:
 the further drop to the best private learner by rule. ± is the standard error of such a drop.\
 """
-# Early stopping needs this many records of each label: one for the validation part, one for the
-# rest.
+# HistGradientBoostingClassifier stops early only if each label has this many records: it puts one
+# into its validation part and needs one for training.
 _FEWEST_TO_STOP_EARLY = 2
 
 
 class RawScores(Output):
-    """Tables ``raw``: scores of one model on raw columns and on encoded data, and their means."""
+    """Tables ``raw``: scores of a model without privacy, on raw columns and on encoded data.
+
+    The first table has the means over the splits, the second the scores of each split.
+    """
 
     word: ClassVar[str] = "raw"
     version: ClassVar[int] = 6
@@ -108,7 +114,7 @@ class RawScores(Output):
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows(AUC) and many:
-            # Earlier versions had no AUC for more than two classes.
+            # Earlier versions had no AUC for more than two classes: make their tables again.
             facts.append(AUC)
         if (share := _find_largest_share(study)) < 1:
             facts.append(share)
@@ -119,7 +125,7 @@ class RawScores(Output):
         import sklearn.ensemble  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # A job has one core.
+        # Snakemake counts one core for a job, so the model must not use more.
         with threadpool_limits(limits=1):
             rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
@@ -133,7 +139,7 @@ class RawScores(Output):
 
 
 class PriceOfPrivacy(Output):
-    """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
+    """Table ``price``: the loss of score by encoding and by privacy, as numbers and a sentence."""
 
     word: ClassVar[str] = PRICE
     version: ClassVar[int] = 7
@@ -162,7 +168,10 @@ class PriceOfPrivacy(Output):
 
 
 def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[str, str]:
-    """Read the sentences of the table about a dataset, indexed by ε as a text of twelve digits."""
+    """Read the table ``price`` and return its sentences about a dataset and metric, by ε.
+
+    The keys are ε as written by :func:`.keys.short_text`.
+    """
     frame = read_table(price.files.frames[0])
     rows = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
     return dict(zip(map(short_text, rows["epsilon"]), rows["sentence"], strict=True))
@@ -173,7 +182,7 @@ def _list_splits(study: Study, dataset: str) -> list[Split]:
 
 
 def _find_largest_share(study: Study) -> float:
-    """Return the largest share of the records on which a model of the study trains."""
+    """Return the largest share of the records on which a method of the study trains."""
     return max(method.train_share for method in study.methods.values())
 
 
@@ -194,7 +203,7 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
 def scores(
     data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the scores of a model on `columns`, split by split, as plain values."""
+    """Train a model on `columns` for each split, and yield its scores with the fold and repeat."""
     for split in splits:
         train, scored = splitter.rows(split)
         X, y = columns.X, data.y
@@ -206,7 +215,10 @@ def scores(
 
 
 def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
-    """Fit scikit-learn's histogram gradient boosting with its defaults."""
+    """Fit scikit-learn's histogram gradient boosting with its defaults.
+
+    `categorical` says which columns of `X` are categories.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     many = np.unique(y, return_counts=True)[1].min() >= _FEWEST_TO_STOP_EARLY
@@ -235,7 +247,10 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
 
 
 def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
+    """Return the means over the splits, as rows that can be added to the table ``accuracy``.
+
+    `detail` has a row for each dataset, method and split. ε is ∞ in the result.
+    """
     rows = []
     for (dataset, method), part in detail.groupby(["dataset", "method"], sort=False):
         place = {"dataset": dataset, "method": method, "learner": method, "calibration": None}
@@ -250,10 +265,10 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the losses by encoding and by privacy: a row per dataset, ε and metric.
 
-    `means` has the tables of accuracy and of `raw`, `runs` the scores of their models on each
-    split. `coding` and `privacy` are losses, with standard errors and whether they are within
-    noise; `sentence` states them in words. A dataset without a model on raw columns or without one
-    on encoded data has no row.
+    `means` has the rows of the tables ``accuracy`` and ``raw``, `runs` the scores of the same
+    models on each split. In the result, `coding` and `privacy` are the losses; further columns have
+    their standard errors and whether they are within noise, and `sentence` states them in words. A
+    dataset without a model on raw columns, or without one on encoded data, has no row.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     points = itertools.product(study.datasets, epsilons, IN_TABLES)
@@ -292,7 +307,10 @@ def _find_price(
 def _compare_models(
     what: str, before: pd.Series, after: pd.Series, runs: pd.DataFrame, metric: str
 ) -> dict[str, Any]:
-    """Return by how much the model `after` is worse than `before` on the same splits."""
+    """Return by how much the model `after` is worse than `before`, paired by split.
+
+    The keys of the loss, its standard error and whether it is within noise begin with `what`.
+    """
     first, second = (_select_scores(runs, row, metric) for row in (before, after))
     sign = -1 if metric in LOSSES else 1
     gap = compare(sign * first, sign * second, metric)
@@ -307,7 +325,8 @@ def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series
     """Return the scores of a row's model, indexed by split."""
     is_model = runs["dataset"].eq(row["dataset"]) & runs["method"].eq(row["method"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    # Rounded to the digits of tables, so that scores from a table and from memory agree.
+    # Scores of `raw` come from a table, which has six digits; scores of runs have more. Rounding
+    # makes equal scores equal.
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 

@@ -1,8 +1,9 @@
-"""Records of what an output was made from: a small file for each output.
+"""Records of what outputs were made from: a small JSON file for each output.
 
-Snakemake's own record is lost with ``.snakemake``, and it detects changes only in the command of
-the code that makes an output. A record here has the version of that code, the options, the inputs,
-and the checksums of the files that were written.
+They decide whether an output must be made again. Snakemake's own records do not suffice: they are
+lost with the folder ``.snakemake``, and of the code they see only the command of a job. A record
+here covers the version of the code, the options, the inputs, and the checksums of the files that
+were written.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ def digest(
 ) -> str:
     """Return a digest of everything that determines an output: a new digest means a new output.
 
-    `others` and `audits` are the digests of the outputs and audits that it reads, `contracts` the
-    digests of the contracts of the study's own learners. `seen` has further facts about other
-    studies, as plain JSON.
+    `others` and `audits` are the digests of the outputs and audits that the output reads,
+    `contracts` the digests of the contract checks of a user's own learners in the study. `seen` has
+    further facts about other studies (:meth:`.Output.facts`), as plain JSON. The data are not
+    covered; :class:`Record` compares their checksums.
     """
     reads = request.reads
     return canonical.digest(
@@ -61,11 +63,12 @@ def digest(
 
 
 class Record(NamedTuple):
-    """A file at `path` that records the sources and data of some files.
+    """The record, at `path`, of what `files` were made from.
 
-    A changed raw file of a dataset in `raw` counts even if the encoded data is the same. `study` is
-    the study whose output the files are, or None; `inputs` are tables that were read; `notes`,
-    which the files repeat, are about runs trained by code that has changed since.
+    `datasets` are the datasets whose encoded data the files depend on, `raw` those whose raw files
+    count too, even if their encoded data stays the same. `study` is the study of the output; None
+    for an audit. `inputs` are tables that were read. `notes`, which the files repeat, are about
+    runs trained by code that has changed since.
     """
 
     path: Path
@@ -79,11 +82,11 @@ class Record(NamedTuple):
     def write(
         self, made_for: str, *, complete: bool = True, code: Mapping[str, str] | None = None
     ) -> None:
-        """Record that the files, in their present state, were made for a digest.
+        """Write the record of the files in their present state.
 
-        The digest covers everything that determines the files, except the data. Files are not
-        `complete` if one of their trainings failed and will be retried. `code` has checksums of the
-        learners that were trained for these files alone (:mod:`privcurve.experiments.provenance`).
+        `made_for` is the digest of everything that determines the files, except the data. Files are
+        not `complete` if one of their trainings failed; they are made again. `code` has checksums
+        of the learners that were trained only for these files (:mod:`.experiments.provenance`).
         """
         content: dict[str, Any] = {
             "study": self.study,
@@ -114,18 +117,21 @@ class Record(NamedTuple):
 
     @property
     def trained(self) -> Trained:
-        """Return which code trained the models that were trained for these files alone."""
+        """Return which code trained the models that were trained only for these files."""
         code = _read(self.path).get("code", {})
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
-    """Return whether files were made from this encoded dataset, or it is unknown."""
+    """Return whether `made_of` has the present value of a fact about an encoded dataset.
+
+    Also true if the present value is unknown.
+    """
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
-    """Return the study and the files of a record; none if the record can't be read."""
+    """Return the study and the files of the record at `path`; (None, []) if it can't be read."""
     made = _read(path)
     return made.get("study"), [*map(Path, made.get("files", {}))]
 
@@ -154,7 +160,10 @@ def audit_record(learner: str, dataset: str) -> Record:
 
 
 def auditor_digest(learner: str) -> str:
-    """Return a digest of the auditor and a learner, without the data."""
+    """Return a text that changes with the code of the auditor or the version of a learner.
+
+    For a user's own learner it also changes with the learner's files.
+    """
     files = files_of(own.path_of(learner)) if learner in own.names() else []
     sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     code = code_digest(Path(audit.__file__).parent)

@@ -22,11 +22,11 @@ OWN = Path("outputs")
 
 
 def _load_outside_outputs() -> Iterator[Output]:
-    """Yield the outputs of papers, and of the folder where the run is started.
+    """Yield the outputs of papers, and a user's own outputs.
 
-    A folder ``papers/<paper>`` there replaces the shipped one. Golden tests do not cover outputs
-    that are not shipped, so their versions are computed from their file and the files of its folder
-    that it imports.
+    A folder ``papers/<paper>`` in the folder where the run is started replaces the shipped paper.
+    Golden tests cover only shipped outputs. The versions of the others therefore contain a checksum
+    of their file and of the files that it imports from its folder.
     """
     shipped = {path.name: path for path in papers.list_shipped()}
     every = {**shipped, **{path.name: path for path in papers.list_others()}}

@@ -1,4 +1,4 @@
-"""All runs of a study in one file: scores, seconds and memory, a row a run."""
+"""All runs of a study in one file with a row per run: scores, seconds and memory."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
 
-# A row a run. `method` names the curve, `seconds` are those of the fit, `memory` is the most that
-# its process had during the fit, in MiB.
+# Columns of the file, which has a row per run. `method` names the curve, `seconds` is the duration
+# of the fit, `memory` the peak memory of the process during the fit, in MiB.
 COLUMNS = [
     *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
     *("neighbours", "fold", "split", *RANKED, "seconds", "memory"),
 ]
-# Digits after the point that files keep of scores and seconds.
+# Decimals of scores and seconds in the file.
 DIGITS = 6
 
 
 class Runs(Output):
-    """File ``runs``: the runs that are results of a study, as Parquet."""
+    """File ``runs``: the runs of a study with their scores, as Parquet."""
 
     word: ClassVar[str] = "runs"
     writes: ClassVar = ()
@@ -53,7 +53,7 @@ class Runs(Output):
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write runs to a file."""
+    """Write runs to a Parquet file."""
     rounded = frame[COLUMNS].round(dict.fromkeys((*RANKED, "seconds"), DIGITS))
 
     def save(temporary: Path) -> None:
@@ -65,7 +65,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 def read(path: Path) -> pd.DataFrame:
     """Read a file of runs.
 
-    Raises IncompleteError if it lacks a column.
+    Raises IncompleteError if the file lacks a column.
     """
     frame = pd.read_parquet(path)
     lacking = [name for name in COLUMNS if name not in frame]
@@ -75,7 +75,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def status_of(method: Method) -> str:
-    """Return what stands behind the ε of a method's runs."""
+    """Return the status of the ε of a method's runs: proved, claimed, …, or not private."""
     if method.calibration is None:
         return NOT_PRIVATE
     if method.status:
@@ -85,7 +85,10 @@ def status_of(method: Method) -> str:
 
 
 def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
-    """Return the runs of a curve."""
+    """Return the runs of a curve, with `COLUMNS`.
+
+    Raises IncompleteError if the method broke the contract.
+    """
     method = curve.method
     if method.breaks_contract:
         raise IncompleteError(

@@ -1,4 +1,4 @@
-"""One model, explained: table and figure of what each column adds to its score."""
+"""Explanation of one model: table and figure of what each column adds to its score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# Maximum number of columns in a figure; its CSV has all.
+# Maximum number of columns in the figure; the CSV with its data has all.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]
@@ -29,7 +29,7 @@ END_COLUMNS += [
 class Shapes(OneModel):
     """Figure and table of the score that each column contributes in one model.
 
-    If a learner has several δ, its first δ or the requested one is used.
+    If the learner has several δ in the study, the option `delta` selects one; default: the first.
     """
 
     word: ClassVar[str] = "shapes"
@@ -89,7 +89,11 @@ class Shapes(OneModel):
 
 
 def values_of(explanation: Explanation) -> pd.DataFrame:
-    """Return the value of each code of the columns that have an effect."""
+    """Return the contribution of each bin of the columns that have an effect, and its error.
+
+    With several classes, each class has rows of its own. `low` and `high` are the ends of the bin,
+    NaN for categories and missing values.
+    """
     none, rows = float("nan"), []
     for shape in explanation.used:
         column = shape.column

@@ -1,4 +1,4 @@
-"""Figure of a score against anything that varies in a study, in facets: lines or boxes."""
+"""Figure of a score against anything that varies in a study, with lines in several panels."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# Columns that identify trainings, in addition to parameters and shares.
+# Columns of runs that identify a training, in addition to its parameters and its share of records.
 TELLING = (
     *("entry", "calibration", "delta", "epsilon", "dataset", "neighbours"),
     *("method", "learner", "setting", "fold", "repeat"),
 )
-# Columns of every training; a learner's other measures are known only after training.
+# Columns of runs that are not scores. SCORES are the scores of every training; a learner can have
+# further measures, whose names are known only after training.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
 SCORES = tuple(name for name in results.SCHEMA.names if name not in NO_SCORES)
-# A `y` this similar to a score is taken as a misspelt score: no measure has such a name.
+# An unknown `y` with at least this similarity (difflib) to a score is refused as a misspelt score:
+# no learner's own measure has such a name.
 NEAR = 0.85
 
 
 class Sweep(Output):
-    """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
+    """Figure: scores of fresh trainings against a parameter, a share of the records, or ε."""
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
@@ -128,7 +130,7 @@ class Sweep(Output):
         self._check_points(request, methods)
 
     def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:
-        """Raise ValueError if a point would have several results."""
+        """Raise ValueError if a point would average over different settings or methods."""
         options, points = request.options, dict[tuple[str, ...], dict[str, Any]]()
         keys = (*options["panels"], *options["lines"], options["x"])
         for place in request.places(methods):
@@ -175,7 +177,10 @@ class Sweep(Output):
     def _draw_all(
         self, parts: list[tuple[pd.DataFrame, sweep.Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        """Return the figure of curves and horizontal lines, and the plotted points."""
+        """Return the figure, and the plotted points.
+
+        `parts` are trainings with their axes: first of the curves, then of horizontal lines.
+        """
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
@@ -188,7 +193,10 @@ class Sweep(Output):
 
 
 def _may_have(method: Method, name: str, wanted: Any) -> bool:
-    """Return whether trainings of a method can have a value that `at` selects."""
+    """Return whether a training of `method` can have the value `wanted` in the column `name`.
+
+    It is true for columns that are not known before training.
+    """
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
     own |= {"method": (method.name,)}
@@ -199,12 +207,15 @@ def _may_have(method: Method, name: str, wanted: Any) -> bool:
 
 
 def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.DataFrame:
-    """Return trainings with the names of their line, their panel, and its group of panels."""
+    """Return the trainings with three more columns: `line`, `panel`, and `group`.
+
+    Panels of one group share their y axis.
+    """
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # Lines with equal keys get the names of their methods.
+    # The name of a line is empty if none of its keys applies: use the name of its entry.
     methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
@@ -217,7 +228,10 @@ def _add_levels(
     frame: pd.DataFrame,
     context: Context,
 ) -> tuple[pd.DataFrame, sweep.Axes]:
-    """Return the trainings of learners without x, repeated for each panel of their dataset."""
+    """Return the trainings of learners without the parameter x, and the axes of their lines.
+
+    Their means are horizontal lines; a training is repeated for each panel of its dataset.
+    """
     telling = ("entry", *(key for key in axes.lines if key != "entry"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
@@ -233,10 +247,13 @@ def _add_levels(
 def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Return the name of each row's line or panel, from the keys that vary in `every`."""
+    """Return for each row of `frame` the name of its line or panel.
+
+    The name consists of the values of those `keys` that vary in `every`.
+    """
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("entry", "dataset")]
-    # Converted to objects: a frame without columns still gives one row each.
+    # to_numpy, since a frame without columns still gives an (empty) list for each row.
     rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
     names = {
         # The name omits keys that the method lacks.
@@ -273,13 +290,14 @@ DASHES = (3.2, 1.4)
 LONGEST_TITLE = 32
 # Width of a character below the axis, as a share of the panel's width.
 LETTER = 0.026
-# The method drawn in grey, as in the learning curves: any classifier must beat it.
+# The entry that is drawn in grey, as in the learning curves: a classifier that does not beat it is
+# of no use.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
-# The ends of a horizontal line have the marker of its method.
+# Look of horizontal lines; their ends have the marker of the method.
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
-# Horizontal lines at the same height share one line, in alternating dashes of this length.
+# Horizontal lines at the same height are drawn as one line, in alternating dashes of this length.
 TURN = 4.0
 
 
@@ -291,16 +309,17 @@ def draw(
     scale: str = "linear",
     levels: pd.DataFrame | None = None,
 ) -> Figure:
-    """Draw means over trainings with a band of one standard deviation.
+    """Draw means over trainings against `x`, with a band of one standard deviation.
 
-    Panels of one group share their y axis, so that they can be compared.
+    `frame` has the columns `line`, `panel` and optionally `group`: panels of one group share their
+    y axis. `levels` are trainings whose means are horizontal lines. `label` names the x axis.
     """
     style.check_not_empty(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
     levels = frame.iloc[:0] if levels is None else levels
     both = pd.concat([frame, levels])
-    # If a training is missing, so is the mean, and nothing is drawn.
+    # A horizontal line is not drawn if one of its trainings failed.
     means = levels.groupby(["panel", "line"], sort=False)[y]
     heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
     curve_names = set(frame.loc[frame[y].notna(), "line"])
@@ -374,7 +393,10 @@ def _draw(
 
 
 def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
-    """Return trainings with missing scores at points where a training failed."""
+    """Return the trainings with `y` set to NaN at each point at which one of them failed.
+
+    A point is a combination of values of `keys`.
+    """
     failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
     return frame.assign(**{y: frame[y].where(~failed)})
 
@@ -389,7 +411,7 @@ def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.Curv
 
 
 def looks_of(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return the style of each line: its method's, or its own if the method has several lines."""
+    """Return the style of each line; lines of one entry are distinguished by colour or marker."""
     lines = frame.drop_duplicates("line").set_index("line")[["entry", "calibration"]]
     dashed = {line: way == "published" for line, way in lines["calibration"].items()}
     entries = dict(lines["entry"])

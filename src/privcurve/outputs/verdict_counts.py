@@ -17,7 +17,8 @@ OURS = ", our own questions"
 class VerdictCounts(Output):
     """Table: the number of each verdict on each paper's claims.
 
-    It covers a study, or all studies of a study of studies; each names its paper.
+    It covers the claims about one study or, for a study of studies, about all its studies. A
+    study's file names its paper.
     """
 
     word: ClassVar[str] = "verdict_counts"
@@ -49,7 +50,7 @@ NOTES = (
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts on each paper's claims, then on our own questions."""
+    """Count the verdicts on the claims of each paper and of all papers, and on our questions."""
     ours = verdicts["quote"].isna()
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),

@@ -16,7 +16,7 @@ from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Measures that rank learners; all except losses are scores from 0 to 1.
+# Measures that a wanted score can be about; all except losses are from 0 to 1.
 METRICS = tuple(MEASURES)
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
@@ -34,9 +34,9 @@ class Wish(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Wish:
-        """Read ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
+        """Read a wish such as ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
 
-        ValueError names the fault.
+        Raises ValueError if the text has another form.
         """
         match = _WISH.fullmatch(text)
         if match is None:
@@ -70,7 +70,7 @@ class Wish(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The wish as part of a sentence."""
+        """The wanted score as a phrase for a sentence, such as "an AUC of 0.9"."""
         name = metric_name(self.metric)
         article = "an" if name[0] in "aA" else "a"
         how = f"within {self.number:g} of no privacy" if self.within else f"of {self.number:g}"
@@ -78,22 +78,23 @@ class Wish(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The ε at which a learner reaches a wanted score; infinite if no compared ε suffices."""
+    """The ε at which a learner reaches a wanted score, and its range of uncertainty."""
 
-    target: float
-    epsilon: float
-    low: float  # by its score + two standard errors; 0 below the smallest ε
-    high: float  # by its score − two standard errors; infinite above the largest ε
+    target: float  # the wanted score
+    epsilon: float  # 0 if the smallest compared ε suffices, infinite if none does
+    low: float  # the same for scores that are two standard errors better
+    high: float  # the same for scores that are two standard errors worse
     sentence: str
 
 
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
-    """Return the ε at which the learner of a release reaches a wish; None if it has no curve.
+    """Return the ε at which the default learner of a release reaches a wanted score.
 
-    Means are made monotone, since only noise makes a larger ε worse, and interpolated along log ε.
-    ``low`` and ``high`` come from means two standard errors above and below. The method is chosen
-    before its scores are seen: of the methods that train on all records, the one with the most ε,
-    or the first of several. Choosing the best method at each ε would be optimistic.
+    Mean scores are made monotone in ε, since only noise makes a larger ε worse, and interpolated
+    linearly in log ε. If the learner has several methods, the one with the most ε is used, but a
+    method that trains on a share of the records only if there is no other. This rule does not look
+    at scores: choosing the best method at each ε would be optimistic. The result is None if no such
+    method is eligible, or if scores without privacy are needed and missing.
     """
     rows = [
         (place, row)
@@ -101,8 +102,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         for _, row in place.eligible.iterrows()
         if row["learner"] == by_rule.DEFAULT
     ]
-    # A study may have a method with several δ, settings or shares; each counts as a learner of its
-    # own.
+    # An entry of the study with several δ, settings or shares is several methods.
     counts = Counter(row["method"] for _, row in rows)
     names = [name for name in places[0].titles if counts[name]]
     method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
@@ -143,9 +143,10 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
 
 
 def _find_crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
-    """Return the ε at which a rising curve reaches a target; 0 before the first, ∞ after the last.
+    """Return the ε at which a non-decreasing curve reaches a target.
 
-    Between two points the curve is linear in log ε.
+    It is 0 if the first point reaches the target, and ∞ if no point does. Between two points the
+    curve is linear in log ε.
     """
     if means[0] >= target:
         return 0.0

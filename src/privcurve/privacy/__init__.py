@@ -1,7 +1,6 @@
 """Mechanisms, sensitivities, accountants and statements: every privacy constant of privcurve.
 
-Importing this package is light. Modules that need SciPy import it
-where they use them.
+Importing this package is fast: modules that need SciPy import it where they use it.
 """
 
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement

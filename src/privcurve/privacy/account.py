@@ -26,20 +26,20 @@ from privcurve.privacy.refused import end_fit
 from privcurve.privacy.spent import rho_of_ledger
 from privcurve.privacy.sums import ALL, Sum, is_open
 
-# Relative tolerance of a sum of costs compared with its charge.
+# Relative tolerance for rounding, where a cost is compared with the budget that pays for it.
 ROUNDING = 1e-9
 
 
-# Pairs of mechanisms with the same cost, so that a ledger may name either: two names of a noisy
-# label; a difference of two numbers, and the two numbers.
+# Pairs of mechanisms with the same cost, so that a ledger may name either: logistic noise and a
+# noisy label are one mechanism; the difference of two Laplace numbers follows from the numbers.
 SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
 class DoorError(RuntimeError):
-    """A learner made a mechanism call that it did not announce, or did not make an announced one.
+    """The mechanism calls of a learner are not the announced ones.
 
-    Some of these errors depend on exact values (such as a number that is not finite), so each ends
-    its fit.
+    Some of these errors depend on exact values (such as a number that is not finite), so each of
+    them ends the fit, even if the learner catches it.
     """
 
     def __init__(self, why: str) -> None:
@@ -52,11 +52,11 @@ class Call:
     """One announced mechanism call."""
 
     mechanism: str  # mechanism whose noise is drawn: a name of `mechanisms.MECHANISMS`
-    # b, σ, or 1/η for a choice; 0 without noise (ε = ∞), infinite for an answer of pure noise
+    # Noise scale: b (Laplace), σ (Gaussian), 1/η (choice); 0 without noise, ∞ for pure noise.
     scale: float
     # The charged ledger entry; None without noise, or for pure noise.
     entry: LedgerEntry | None = None
-    what: str = ""  # the entry's `what`, for a party, which does not have the ledger
+    what: str = ""  # for a party, which has no ledger: the `what` of the entry that pays
 
     def rescale(self, factor: float) -> Call:
         """Return the call for numbers multiplied by `factor`; the factor is public."""
@@ -64,7 +64,7 @@ class Call:
 
     @property
     def private(self) -> bool:
-        """Whether the answer has noise."""
+        """Whether noise is added to the answer."""
         return self.scale > 0
 
     @property
@@ -74,7 +74,10 @@ class Call:
 
     @property
     def loss_of_one(self) -> float:
-        """The loss, or, on a sampled batch, no more than what one record adds over the scale."""
+        """A lower bound of what one record adds to the answer, divided by the scale.
+
+        The sensitivity of a call on a sampled batch may count a replaced record twice.
+        """
         return self.loss / 2 if self.entry and self.entry.sampled < 1 else self.loss
 
 
@@ -90,7 +93,7 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
 
 
 def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
-    """Return the calls of a statement's ledger by name, cached for similar fits."""
+    """Return the calls of a statement's ledger by name; similar fits share the cached result."""
     calls: Mapping[str, Call] | None = vars(statement).get("_calls")
     if calls is None:
         calls = vars(statement)["_calls"] = {
@@ -99,7 +102,7 @@ def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
     return calls
 
 
-# Where the rules of derived sensitivities are proved.
+# The proofs of the rules that derive sensitivities.
 RULES = "docs/proofs.md, 'Derived sensitivities'"
 
 
@@ -107,11 +110,11 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 class Pending(LedgerEntry):
     """An announced call whose sensitivity is derived from the :class:`~.rows.Sum` that it releases.
 
-    Its rate is for a sensitivity of 1, or for scores with a range of 1.
+    Until then `noise_rate` is the rate for a sensitivity of 1, or for scores with a range of 1.
     """
 
     def settle(self, bound: float) -> LedgerEntry:
-        """Return the entry for a sensitivity, or for a range of scores."""
+        """Return the final entry; `bound` is the derived sensitivity, or the range of scores."""
         sensitivity = bound / 2 if self.mechanism in SELECTIONS else bound
         values = {name: getattr(self, name) for name in LedgerEntry.__slots__}
         rate = self.noise_rate / bound
@@ -123,15 +126,15 @@ def _settled_call(entry: Pending, bound: float) -> Call:
     return call_of(entry.settle(bound))
 
 
-# One call for all numbers, or one for each position along the first axes.
+# One call for all numbers of an answer, or one for each position along its first axes.
 Calls = Call | Sequence[Any] | NDArray[Any]
 
-# The call of a fit without noise.
+# The call of every answer of a fit without privacy.
 EXACT = call_of(None)
 
 
 class Account:
-    """The calls of a fit, compared with its ledger: the base class of a curator, without any noise.
+    """Records the calls of a fit and compares them with its ledger; the base class of a curator.
 
     `party` and `watch` are the parameters of :class:`~privcurve.privacy.curator.Curator`.
     """
@@ -143,46 +146,49 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # Effects of floating-point arithmetic on the answers so far: texts of `ledger.FLOATS`.
+        # Exclusions that the answers so far need, for floating-point noise: texts of
+        # `ledger.FLOATS`.
         self._left: set[str] = set()
         self.sealed_for = ""
-        # A party's messages by the charged entry, and the maximum number of parts of their noise.
+        # Of a party: its messages by the name of the entry that pays, and the largest number of
+        # shares into which their noise is divided.
         self._charged: dict[str, _Messages] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
         self._spent = 0.0
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
-        # In a private selection: the name of the distribution of the number of runs, and that
-        # number.
+        # In a private selection: the name of the distribution of the number of runs, and the drawn
+        # number of runs.
         self._law, self._n_runs = "", 1
-        # The announced statement, and whether the fit ended with it; calls with derived
-        # sensitivities, before and after derivation; and the number of answered sums.
+        # The announced statement, and whether the fit ended with this statement.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
+        # By announced entry without a sensitivity: this entry with the derived sensitivity. Then
+        # the set of all entries with derived sensitivities, and the number of their answers.
         self._settled: dict[LedgerEntry, LedgerEntry] = {}
         self._derived: set[LedgerEntry] = set()
         self._n_sums = 0
-        # Whether this project's theorems for the learner may be sharper than the rules, and whether
-        # one was.
+        # Whether the learner may announce less than the derived sensitivity, by a theorem of this
+        # project; and whether it did.
         self.has_theorems = self._is_sharper = False
-        # Columns that were opened as public, and whether labels were.
+        # Columns that were opened as public, and whether labels were opened, too.
         self._opened: set[int] = set()
         self._opened_label = False
         # The names of the calls whose batches were drawn.
         self._drawn: set[str] = set()
 
     def announce(self, statement: PrivacyStatement) -> None:
-        """Announce the ledger of the fit, whose calls can then be made by name.
+        """Announce the ledger of the fit; from then on, :meth:`call` returns its calls by name.
 
-        A fit without privacy has no ledger, and all its answers are exact.
+        A fit without privacy has no ledger: each of its calls is `EXACT`.
         """
         self._announced, self._stated = _calls_of(statement), statement
         self._n_announced = len(statement.ledger)
         self._exact = not statement.private
 
     def call(self, what: str) -> Call:
-        """Return the announced call that releases `what`.
+        """Return the announced call that releases `what`; `EXACT` in a fit without privacy.
 
         Raises
         ------
@@ -199,22 +205,23 @@ class Account:
         return self._announced[what]
 
     def price(self, call: Call | str, exact: Any) -> Call:
-        """Return a call with the sensitivity of a sum, derived from the construction of the sum.
+        """Return a call with its sensitivity: announced, or derived from the sum that it releases.
 
-        An announced sensitivity must not be smaller than the derived one. A call that does not
-        release a :class:`~.rows.Sum` must announce its sensitivity.
+        An announced sensitivity must not be smaller than the derived one, unless a theorem of this
+        project proves it. A call that does not release a :class:`~.rows.Sum` must announce its
+        sensitivity.
 
         Parameters
         ----------
         call : Call or str
             A string is the `what` of an announced call.
         exact : Sum or other
-            For a choice the scores of all candidates.
+            The exact values to release; for a choice, the scores of all candidates.
 
         Raises
         ------
         DoorError
-            If the announced sensitivity is smaller, or if none is announced or derived.
+            If the announced sensitivity is too small, or if none is announced or derived.
         """
         call = self.call(call) if isinstance(call, str) else call
         entry, stated = call.entry, self._stated
@@ -259,7 +266,7 @@ class Account:
         return call
 
     def _begin_batch(self, call: str, rate: float) -> None:
-        """Note that the batch of a call is drawn, which is done once, at the announced rate."""
+        """Record that the batch of a call is drawn; refuse a second draw, or another rate."""
         entry = self.call(call).entry
         if entry is not None and entry.sampled != rate:
             raise DoorError(
@@ -271,7 +278,7 @@ class Account:
         self._drawn.add(call)
 
     def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
-        """Refuse a sum over other records than those that the entry of a call pays for."""
+        """Refuse a sum if the entry does not pay for its records: all, or the call's own batch."""
         wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
         if exact.batches == wanted:
             return
@@ -289,12 +296,12 @@ class Account:
 
     @property
     def derived(self) -> bool:
-        """Whether the sensitivities of all calls are derived from their sums."""
+        """Whether the sensitivity of each call of the fit is derived from a sum."""
         alone = not (self.parties or self.inners or self._away or self._is_sharper)
         return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
-        """Spend a share of the budget, in a fit whose calls depend on earlier answers.
+        """Record that a share of the budget is spent, if the calls of a fit depend on its answers.
 
         Raises DoorError if the sum of all shares exceeds the budget.
         """
@@ -306,7 +313,7 @@ class Account:
             )
 
     def report(self, share: float) -> None:
-        """Report the finished share of a fit, computed from public facts and answers alone.
+        """Report the finished share of a fit, which must follow from public facts and answers.
 
         Runs of a private selection report nothing, as their number is not released.
         """
@@ -321,19 +328,23 @@ class Account:
         return tuple(self._made)
 
     def _charge_all(self, calls: Calls, shape: tuple[int, ...]) -> NDArray[Any]:
-        # The call for each position along the first axes of the shape.
+        """Charge calls; return the call for each position along the first axes of `shape`."""
         table = np.asarray(calls, dtype=object)
         if table.size and table.shape != shape[: table.ndim]:
             raise ValueError(
                 f"calls must have a shape that matches the noise, {shape}; got {table.shape}"
             )
-        # Thousands of calls have few distinct ones, and equal calls are the same object.
+        # A loop has thousands of positions, but few distinct calls: each is charged once.
         for call in {id(call): call for call in table.ravel().tolist()}.values():
             self._charge(call)
         return table
 
     def _charge(self, call: Call | str, laws: Sequence[str] = (), is_derived: bool = False) -> Call:
-        """Charge a call; `laws` are the mechanisms that can pay for the answer (all if empty)."""
+        """Charge a call to its ledger entry, and return it.
+
+        `laws` are the mechanisms that can pay for this kind of answer (empty: all). `is_derived`
+        says whether the sensitivity is derived from a sum.
+        """
         if isinstance(call, str):
             call = self.call(call)
         if laws and call.private and call.mechanism not in laws:
@@ -365,12 +376,13 @@ class Account:
         if self._n_announced:
             self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
-        # Only the learner claims that several answers may be charged as one.
+        # For several answers charged as one, nothing but the learner's claim says that this is
+        # right: such a call does not count as derived.
         self._n_sums += is_derived and call.entry.calls == 1
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> PrivacyStatement:
-        """Check that the calls are the announced ones, and cost at most what is stated.
+        """Check that the fit made the calls of the statement's ledger, within the stated budget.
 
         Return the statement with the derived sensitivities.
 
@@ -378,7 +390,7 @@ class Account:
         ----------
         statement : PrivacyStatement
         by_package : bool
-            Whether another library draws the noise, without any call here.
+            Whether another library draws the noise: then the curator sees no calls.
 
         Raises
         ------
@@ -400,7 +412,8 @@ class Account:
         if self.inners or self._law:
             self._check_runs(statement)
         elif self.ledger == statement.ledger:
-            # Most fits call the ledger in its order; counting calls takes as long as a small fit.
+            # Most fits make their calls in the order of the ledger. This saves the count of calls
+            # below, which takes as long as a small fit.
             return statement
         announced, made = Counter(statement.ledger), Counter(self._made)
         # The ledger of a private selection is the ledger of one run.
@@ -409,13 +422,14 @@ class Account:
             charged = announced[entry]
             if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            # Parallel calls, such as one per leaf, are announced with their number.
+            # An entry for parallel calls, such as one per leaf, announces how many there may be.
             most = charged * (entry.calls if entry.parallel else 1)
             if times > runs * most:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
-                # Parties were checked above; the calls of a tree depend on their answers.
+                # Calls of parties were checked above. An entry that only parties call may remain
+                # without calls, as the nodes of a tree depend on earlier answers.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -424,7 +438,7 @@ class Account:
         return statement
 
     def _settle(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return a statement with the derived sensitivities, cached for equal fits."""
+        """Return the statement with the derived sensitivities; equal fits share the result."""
         if not self._settled:
             return statement
         ledger = tuple(self._settled.get(entry, entry) for entry in statement.ledger)
@@ -434,9 +448,9 @@ class Account:
         return last
 
     def _check_parties(self, statement: PrivacyStatement) -> None:
-        """Check that parties made only announced calls, and that all made the same ones.
+        """Check that all parties made the same calls, and only announced ones.
 
-        Published protocols do not name the entries of their messages.
+        The messages of published protocols do not name the entry that pays, so less is checked.
         """
         whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == PROVED
@@ -464,7 +478,7 @@ class Account:
                 raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
     def _check_runs(self, statement: PrivacyStatement) -> None:
-        """Check the number of runs, and that the statement composes their distribution."""
+        """Check the number of runs, and that the statement's composition is for their law."""
         if not statement.private:
             return
         if statement.composition != self._law:
@@ -478,7 +492,7 @@ class Account:
             )
 
     def _check_paid(self) -> None:
-        """Check that a run spent at most what the selection pays for it."""
+        """Check that this run of a private selection spent at most its share of the budget."""
         if self.paid is None:
             return
         run, paid = self.statement, self.paid
@@ -516,7 +530,8 @@ class _Messages:
             raise DoorError(
                 f"a party must send at most {entry.calls} messages; it sends more: {entry.what}"
             )
-        # The noise of a choice (a vote) depends on the party's own number of records.
+        # The scale is checked for numbers alone: for a choice (a vote) it may depend on the party's
+        # own number of records.
         scale = call_of(entry).scale
         if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
             raise DoorError(

@@ -19,14 +19,14 @@ PUBLISHED = "published"
 PROVED = SPOKEN
 CALIBRATIONS = (PUBLISHED, PROVED)
 
-# Smaller numbers lose precision.
+# Smallest δ above 0: computations with a smaller one lose precision.
 LEAST_DELTA = 1e-300
-# The square of a larger number, times a number of records, may exceed the largest float.
+# Largest finite ε: the square of a larger one, times a number of records, may overflow.
 MOST_EPSILON = 1e100
 
-# A δ of at least this share of 1/n, with n records, causes a warning.
+# A δ of at least SMALL_SHARE/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# For rounding: 1e-3 with 100 records equals that share.
+# Relative tolerance for rounding: δ = 1e-3 with 100 records is not below this bound.
 _TOLERANCE = 1e-9
 
 # The warning printed with every comparison on private records.
@@ -47,9 +47,9 @@ class Relation:
     description: str
     # What happens to the one record, as in "had any one record been …".
     change: str
-    # The same for all records of one person.
+    # The same words for all records of one person.
     of_person: str
-    # How many cells of a partition of the record space a change can touch.
+    # The maximum number of cells of a histogram whose counts the change of one record alters.
     touched: float
 
 
@@ -61,7 +61,7 @@ NEIGHBOURS = (
         "replaced by as many others",
         2.0,
     ),
-    # Such neighbours are replace-one neighbours too, so replace-one guarantees hold for them.
+    # Such neighbours are replace-one neighbours too, so they have each replace-one guarantee.
     Relation(
         PRIVATE_COLUMNS,
         "any one record changes in its private columns, and in its label where that is private; "
@@ -122,25 +122,25 @@ _DIGITS = Context(prec=40)
 
 
 def exp(x: float) -> float:
-    """Return e^x with decimals, so that a statement does not need a compiler."""
+    """Return e^x by decimal arithmetic, so that a statement does not need compiled code."""
     return float(_DIGITS.exp(Decimal(x)))
 
 
 def most_right_guesses(epsilon: float, delta: float) -> float:
     """Return the largest probability of guessing which of two equally likely records was used.
 
-    Let a and b be the probabilities of a right guess if it is the first or the second record. Then
-    a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
+    Let a and b be the probabilities of a right guess if the first, or the second, record was used.
+    Then a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
     """
     odds = exp(-epsilon)
     return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
 def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple[float, float]:
-    """Return the ε and δ of one change with which `size` changes have (ε, δ); None stands for one.
+    """Return the guarantee that one change needs so that `size` changes have (ε, δ).
 
-    This inverts :func:`group_guarantee`. The resulting δ may be too small to compute with;
-    :func:`check_budget` refuses it then.
+    This inverts :func:`group_guarantee`; a `size` of None means 1. The resulting δ may be too small
+    to compute with: then :func:`check_budget` refuses it.
     """
     size = size or 1
     each = epsilon / size
@@ -150,7 +150,7 @@ def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite if it overflows."""
     if size == 1:
-        # This also holds for an infinite ε.
+        # First, as it holds for an infinite ε, too.
         return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
@@ -205,9 +205,10 @@ def _is_number(value: Any) -> bool:
 
 
 def explain_delta(delta: float, n: int | None, neighbours: str, person: str = "") -> str:
-    """Return the meaning of a δ for n records; None: their number is not public.
+    """Return a sentence on the meaning of a δ for n records.
 
-    `person` names the column of persons, if δ protects persons.
+    `n` is None if the number of records is not public. `person` names the column of persons, if δ
+    protects persons.
     """
     whose = f"all records of each {person}" if person else "each record whole"
     meaning = (
@@ -226,7 +227,7 @@ def is_large_delta(delta: float, n: int | None) -> bool:
 
 
 def suggest_delta(n: int | None) -> str:
-    """Return advice on a δ small enough for n records; without their number, for two."""
+    """Return advice on a δ small enough for n records; without n, for two records."""
     return f"Give a delta below {SMALL_SHARE / (n or 2):.2g}"
 
 

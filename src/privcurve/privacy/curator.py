@@ -3,8 +3,8 @@
 A learner announces its mechanism calls (its ledger). It then asks a :class:`Curator` to add noise
 to numbers, to choose among candidates, or for noise that a compiled loop adds to its own scores.
 Only the curator draws noise, and at the end of a fit the calls must equal the announced ones. The
-contract (``privcurve.audit.contract``) replaces the curator by another one, whose answers follow a
-script, and so sees everything in a learner that its records can change.
+contract check (``privcurve.audit.contract``) replaces the curator by one with prescribed answers,
+and so observes everything in a learner that the records can change.
 """
 
 from __future__ import annotations
@@ -60,22 +60,22 @@ class Curator(Account):
     Parameters
     ----------
     source : numpy.random.Generator
-        The source of noise and of the start of public coins; its kind is in `seeds.KINDS`.
+        The generator of noise, of a kind in `seeds.KINDS`; it also seeds the public coins.
     party : bool
-        Whether it belongs to a party, whose calls name their entries, as it has no ledger.
+        Whether it belongs to a party. A party has no ledger: its calls name the paying entries.
     watch : callable, optional
         Called with the shares passed to :meth:`report`.
 
     Attributes
     ----------
     sealed_for : str
-        The learner whose fit sees only sealed values; noise for it is sealed too.
+        The learner whose fit sees only sealed values and noise; empty if nothing is sealed.
     inners : list of Curator
         The curators of the runs of a private selection.
     paid : LedgerEntry or None
-        The entry of the selection that pays for this run, if it is one.
+        For a run of a private selection: the entry of the selection that pays for the run.
     parties : list of Curator
-        The curators of parties in this process; each record belongs to one of them.
+        The curators of parties in this process; each record belongs to one party.
     statement : PrivacyStatement or None
         The statement against which the calls were checked; None before the end of the fit.
     """
@@ -92,24 +92,24 @@ class Curator(Account):
 
     @cached_property
     def coins(self) -> np.random.Generator:
-        """Public coins, with a stream of their own, as they may become part of a model."""
+        """The generator of public coins; a separate stream, as a model may contain the coins."""
         return seeds.child_of(self._source)
 
     @property
     def generator_exclusion(self) -> str:
-        """The exclusion of a statement about the generator."""
+        """The exclusion of the statement that describes this generator."""
         return seeds.generator_exclusion(self._source)
 
     @property
     def float_exclusions(self) -> tuple[str, ...]:
-        """The exclusions of a statement about floating-point arithmetic, from the answers given."""
+        """The exclusions on floating-point arithmetic that the answers so far need."""
         left = self._left.union(*(party._left for party in self.parties))
         return tuple(text for text in FLOATS if text in left)
 
     # Answers -------------------------------------------------------------------------
 
     def numbers(self, call: Call | str, exact: ArrayLike) -> Floats:
-        """Return numbers with exact whole noise, on a grid that is derived from the noise's scale.
+        """Return numbers plus noise, both on a grid whose unit follows from the noise scale.
 
         Parameters
         ----------
@@ -124,8 +124,8 @@ class Curator(Account):
         Raises
         ------
         DoorError
-            If an exact number is not finite, or their sum exceeds `grid.LARGEST` sensitivities,
-            beyond which floating-point sums may exceed the announced sensitivity.
+            If an exact number is not finite, or the sum of absolute values exceeds `grid.LARGEST`
+            sensitivities: floating-point errors could then exceed the announced sensitivity.
         """
         values = self._values(exact)
         call = self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
@@ -143,7 +143,7 @@ class Curator(Account):
         return float(self.numbers(call, exact if isinstance(exact, Sum) else [exact]).item())
 
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
-        """Draw a label for each margin, and return which are +; without noise, margins above 0.
+        """Draw a label for each margin; return True for +. Without noise, + is a margin above 0.
 
         The probability of + is P(``margin + noise > 0``). Only the labels are released.
 
@@ -152,8 +152,8 @@ class Curator(Account):
         call : Call or str
         margins : ndarray
         records : ndarray of the shape of `margins`, optional
-            The record of each margin, if their order follows from the records. All noise has the
-            same distribution, so a replay gives a record the same label at any position.
+            The record of each margin, if their order depends on records: the contract check then
+            gives a record the same label at any position, as all noise is equally distributed.
         """
         values, call = self._values(margins), self._charge(call, LABELS)
         if not call.private:
@@ -166,8 +166,8 @@ class Curator(Account):
 
         Parameters
         ----------
-        call : Call
-            By the exponential mechanism or permute-and-flip.
+        call : Call or str
+            Exponential mechanism, permute-and-flip, or numbers with noise (the largest wins).
         scores : array-like of shape (n_candidates,)
             Higher is better.
         """
@@ -186,8 +186,8 @@ class Curator(Account):
 
         Parameters
         ----------
-        call : Call
-            By the exponential mechanism.
+        call : Call or str
+            The exponential mechanism.
         ends, scores
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
@@ -200,17 +200,17 @@ class Curator(Account):
         return self._threshold(call, points, values)
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
-        """Return standard noise; a compiled loop adds its scores to it.
+        """Return noise of scale 1, for a compiled loop that adds its scores.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a choice),
-        or the sign (a label). A replay reads the scores from the written numbers.
+        or the sign (a label). The contract check reads the scores from the written numbers.
 
         Parameters
         ----------
         calls : Call, or (nested) sequence or array of Call
             One for all, or one for each position along the first axes; all of one mechanism.
         shape : tuple of int
-            For a choice the last axis has its candidates.
+            For choices, the last axis is over the candidates.
 
         Returns
         -------
@@ -224,19 +224,19 @@ class Curator(Account):
         return cast(Floats, Noise(noise, self.sealed_for)) if self.sealed_for else noise
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers; a compiled loop draws one candidate with each of them.
+        """Return uniform numbers in [0, 1); a compiled loop draws one candidate with each number.
 
         Parameters
         ----------
         calls, shape
-            As for :meth:`noise`, but a choice has one number.
+            As for :meth:`noise`, but with a single number per choice.
         """
         self._left.add(OF_CHOICES)
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
 
     def whole_numbers(self, call: Call, exact: Ints | Sum) -> Ints:
-        """Return whole numbers with exact whole noise (``privacy.discrete``).
+        """Return integers plus exact integer noise (``privacy.discrete``).
 
         Gaussian noise is real Gaussian noise, rounded down, so its mean is −1/2.
 
@@ -244,7 +244,7 @@ class Curator(Account):
         ----------
         call : Call
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
-        exact : ndarray of int64, or Sum of such
+        exact : ndarray of int64, or Sum of integers
         """
         values = self._require_whole(call := self.price(call, exact), exact)
         self._charge(call, NUMBERS, self._is_derived(exact))
@@ -275,7 +275,7 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int = 1, unit: float = 0.0) -> Floats:
-        """Return messages with a share of the noise; `parts` shares add up to the call's noise.
+        """Return messages with one share of the noise; `parts` shares add up to the call's noise.
 
         Parameters
         ----------
@@ -285,9 +285,8 @@ class Curator(Account):
             A message of numbers for each position along the first axis; each message is charged.
         parts : int
         unit : float
-            Unit to which shares are rounded, and of which exact numbers are multiples; a power of
-            two.
-            0: there is one part, on the grid of :meth:`numbers`.
+            A power of two: shares are rounded to its multiples, which exact numbers must be, too.
+            0 is possible if `parts` is 1: then the grid is as in :meth:`numbers`.
         """
         values = self._values(exact)
         for _ in values:
@@ -304,22 +303,22 @@ class Curator(Account):
         return self._share(call, _require_finite(values), parts, unit)
 
     def party(self, n: int) -> list[Curator]:
-        """Return the curators of `n` parties, each with its own stream."""
+        """Return new curators for `n` parties, each with its own stream of noise."""
         for start in seeds.stream_starts(self._source, n, SEED):
             self.parties.append(self._holder(start))
             self.parties[-1].sealed_for = self.sealed_for
         return self.parties[-n:]
 
     def leave(self) -> None:
-        """Note that a party answers in its own process, so that its calls are not seen here."""
+        """Record that this party answers in its own process, where its calls are not observed."""
         self._away = True
         self._left |= {OF_CHOICES, OF_SHARES}
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
-        No script can answer for such a loop, so it is for published noise and open records only.
-        Code that has the stream can draw all later noise.
+        The contract check cannot prescribe the answers of such a loop, so it is for published noise
+        and open records only. Code that has the stream can draw all later noise.
         """
         if self.sealed_for:
             raise DoorError(
@@ -330,7 +329,7 @@ class Curator(Account):
         return self._source
 
     def key(self) -> bytes:
-        """Draw a key for noise that is drawn after the fit, and charged in the fit."""
+        """Draw a random key for noise that is charged in the fit, but drawn after it."""
         return self._source.bytes(32)
 
     def objective(
@@ -347,7 +346,7 @@ class Curator(Account):
         Parameters
         ----------
         call : Call or str
-            By objective or box perturbation.
+            Objective or box perturbation.
         dimension : int
             Dimension of the model θ; public.
         gradient : callable
@@ -355,8 +354,8 @@ class Curator(Account):
         minimise : callable
             Returns the θ whose gradient is −b, given b.
         old : bool
-            Whether b is drawn by NumPy's old samplers, as in diffprivlib; under a public seed also
-            by NumPy's old generator, which this one seeds.
+            Whether to draw b as diffprivlib does, by NumPy's old samplers; under a public seed also
+            by NumPy's old generator, which the curator's generator seeds.
 
         Returns
         -------
@@ -375,10 +374,10 @@ class Curator(Account):
         )
 
     def shuffle(self, records: Ints) -> Ints:
-        """Return numbers of records in a random order: a public coin.
+        """Return record numbers in a random order, drawn with public coins.
 
-        Its distribution does not depend on their original order. So a replay distributes
-        neighbours' records equally even if that order follows from the records.
+        The distribution does not depend on the original order. So the contract check may order the
+        records of two neighbours equally, even if their original order depends on the records.
         """
         drawn = self._shuffle(open_values(records))
         return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
@@ -386,9 +385,9 @@ class Curator(Account):
     def public(
         self, columns: Sequence[int], gather: Callable[..., Answer], records: Records
     ) -> Answer:
-        """Call `gather` with public columns, labels, counts and these columns' bins.
+        """Return `gather(codes, labels, counts, n_bins)` of the public columns, all opened.
 
-        At the end of the fit the statement must name them as public.
+        At the end of the fit, the statement must name these columns and the label as public.
         """
         self._opened.update(columns)
         self._opened_label = True
@@ -396,15 +395,15 @@ class Curator(Account):
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
     def rows(self, records: Records, n_classes: int = 2) -> tuple[Rows, Rows]:
-        """Return codes and labels as rows, whose sums have a derived sensitivity.
+        """Return codes and labels as rows: sums of rows have a derived sensitivity.
 
         Parameters
         ----------
         records : Records
             The records of the fit, or of a batch of the fit, sealed or open.
         n_classes : int
-            For a learner of more than two classes: labels are then 0 … n_classes − 1; greater ones
-            count as the last.
+            With more than two classes, labels are 0 … n_classes − 1; greater ones count as the
+            last.
 
         Returns
         -------
@@ -435,7 +434,7 @@ class Curator(Account):
     def batch(self, call: str, records: Records, rate: float) -> Records:
         """Draw the Poisson batch of a call: each record is in it at a rate, independently.
 
-        A call has one batch, and a batch answers one call, by a sum of its rows or in a loop.
+        A call has one batch, and only this call may use it, by a sum of its rows or in a loop.
         Raises DoorError if the announced rate differs, or if the call has its batch already.
 
         Parameters
@@ -445,11 +444,11 @@ class Curator(Account):
         records : Records
             The records of the fit, sealed or open.
         rate : float
-            In (0, 1]; public. The draw's is less by 2⁻⁶⁴ at most; at 1 all records are returned.
+            In (0, 1]; public. Below 1 it is rounded down to a multiple of 2⁻⁶⁴.
 
         Returns
         -------
-        Records, sealed if `records` are; their number is sealed too.
+        Records, sealed if `records` are; the number of records in the batch is sealed, too.
         """
         if not isinstance(records, Records) or records.batch:
             raise DoorError(f"{call}: a batch is drawn of all records of a fit in one memory alone")
@@ -459,11 +458,11 @@ class Curator(Account):
         return records.as_batch(self._draw_batch(call, records.exact, rate), call)
 
     def _is_derived(self, exact: Any) -> bool:
-        """Return whether the sensitivity is derived; loops require a learner of this project."""
+        """Whether a sensitivity is derived; for a `LoopSum`, only in learners of this project."""
         return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
 
     def _open(self, exact: Any) -> Any:
-        """Return exact values; refuse values of another fit."""
+        """Return exact values; refuse sealed values if this curator belongs to an open fit."""
         if not self.sealed_for and has_sealed(exact) and not is_open(exact):
             raise DoorError("a question must be put to the fit's curator; this is another one")
         return public_rows(exact)
@@ -472,7 +471,7 @@ class Curator(Account):
         return np.asarray(self._open(exact), dtype=np.float64)
 
     def _require_whole(self, call: Call, exact: Any) -> Ints:
-        """Return whole numbers; refuse others, as whole noise would reveal their fractions."""
+        """Return exact integers; refuse other numbers: integer noise would reveal fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
             raise DoorError(f"whole noise needs whole numbers; got {values.dtype}")
@@ -485,7 +484,7 @@ class Curator(Account):
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
-        # A float sum is the whole sum, rounded: a function of that alone, however large it is.
+        # The float result is the exact integer sum, rounded: post-processing, however large it is.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
@@ -566,12 +565,12 @@ class Curator(Account):
 
 
 def _require_finite(exact: Floats) -> Floats:
-    """Return exact values if they are finite; noise does not hide infinite values and NaN."""
+    """Return exact values; refuse infinity and NaN, which noise does not hide."""
     if not np.isfinite(exact).all():
         raise DoorError("exact values must be finite: noise does not hide infinity and NaN")
     return exact
 
 
 def party_of(start: Start) -> Curator:
-    """Return a party's curator; only the party knows the bytes or whole numbers of `start`."""
+    """Return the curator of a party; `start` seeds its noise, and only the party may know it."""
     return Curator(seeds.stream(start), party=True)

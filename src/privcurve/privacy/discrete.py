@@ -28,7 +28,7 @@ def _word(rng: np.random.Generator) -> int:
 @jit
 def _draw_below(rng: np.random.Generator, m: int) -> int:
     """Draw an integer from 0, …, m - 1."""
-    # As many ones as m - 1 has binary digits.
+    # 2^k - 1, where k is the number of binary digits of m - 1.
     mask = m - 1
     for shift in (1, 2, 4, 8, 16, 32):
         mask |= mask >> shift
@@ -93,12 +93,13 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
         # Now k has the probabilities of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
         if not _coin_e_square(rng, abs(k - scale), scale):
             continue
-        # The fraction x, with as many words as needed.
+        # The uniform fraction x: its binary words are drawn as comparisons need them.
         x = np.empty(0, dtype=np.int64)
         accepted = True
         quotient, rest = k // scale, k % scale
         for step in range(quotient + 2):
-            # e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
+            # One coin per step: e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then
+            # e^{-x²/2σ²}.
             j = 1
             while True:
                 if step <= quotient:
@@ -123,7 +124,10 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 @jit
 def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
-    """Compare a new uniform number with the fraction of the words x; return x, possibly longer."""
+    """Return whether a new uniform number is below the fraction with the words `x`, and `x`.
+
+    If the words are equal, new words are drawn and appended to `x`.
+    """
     i = 0
     while True:
         if i == len(x):

@@ -1,11 +1,11 @@
 """Noise from random words: the same numbers on every machine.
 
 NumPy's own samplers use logarithms and powers of the C library, whose last bits depend on the
-machine. The samplers here draw the same numbers up to such bits, in the same order: normal and
-exponential numbers by a ziggurat (Marsaglia and Tsang, "The ziggurat method for generating random
-variables", 2000), gamma numbers by Marsaglia and Tsang, "A simple method for generating gamma
-variables" (2000), with a shape below 1 by Ahrens and Dieter (1974), and others by the inverse of
-their distribution.
+machine. Apart from these bits, the samplers here draw the same numbers as NumPy's, in the same
+order. They draw normal and exponential numbers by a ziggurat (Marsaglia and Tsang, "The ziggurat
+method for generating random variables", 2000), gamma numbers by Marsaglia and Tsang, "A simple
+method for generating gamma variables" (2000), or, for a shape below 1, by Ahrens and Dieter (1974),
+and others by the inverse of the distribution function.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, no
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 
-# Replaces a uniform number of 0, which means one below 2⁻⁵³.
+# Replaces a uniform number of 0 before a logarithm: 0 means a number below 2⁻⁵³.
 _LEAST = 2.0**-54
 
-# Where the tails of e^(−x²/2) and of e^(−x) begin, such that 256 layers with the tail's area, plus
-# the lowest layer's part below, add up to 1; a test checks this.
+# Where the tails of the densities e^(−x²/2) and e^(−x) begin. With these points, 256 layers of
+# equal area reach the maximum 1 of a density, if the lowest layer includes the tail; a test checks
+# this.
 _NORMAL_TAIL, _TAIL = 3.6541528853610088, 7.69711747013105
 _LAYERS = 256
 
@@ -34,9 +35,11 @@ _LAYERS = 256
 def _layers(
     tail: float, beyond: float, height: Callable[[float], float], inverse: Callable[[float], float]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return each layer's width, share under the curve, and height at its end.
+    """Return the layers of a ziggurat: three arrays, with an entry per layer.
 
-    Layer 0 has the tail, whose area is `beyond`.
+    They are a layer's width, the share of the width that lies under the curve at every height of
+    the layer, and the height of the curve at the layer's end (for layer 0: its maximum, 1). The
+    curve is `height`, `inverse` its inverse; layer 0 includes the tail, whose area is `beyond`.
     """
     ends = np.empty(_LAYERS)
     area = beyond + tail * height(tail)
@@ -67,7 +70,8 @@ def _unit(word: np.uint64) -> float:
     return int(word >> np.uint64(11)) * 2.0**-53
 
 
-# Each function returns a number and the index of the next word, −1 if it needs more words.
+# A sampler reads random words from index `at` on. It returns a number, and the index of the next
+# unused word, or −1 if it needs more words than there are.
 
 
 @compiled
@@ -160,7 +164,7 @@ def _large_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
 
 @compiled
 def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
-    """Return whether a candidate is accepted."""
+    """Return whether the candidate b·cube is accepted, for normal `x` and uniform `u`."""
     if u < 1.0 - 0.0331 * (x * x) * (x * x):
         return True
     return log(u) < 0.5 * x * x + b * (1.0 - cube + log(cube))
@@ -168,10 +172,13 @@ def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
 
 @compiled
 def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, int]:
-    """Draw numbers until the words are used up; return the counts of numbers and of used words."""
+    """Fill `out` until the words are used up; return how many numbers and words were used.
+
+    The other `_fill` functions do the same; only a gamma distribution has a shape.
+    """
     at = 0
     for i in range(len(out)):
-        # Nearly all numbers take one word: this inlines that case.
+        # Nearly all numbers take one word. This inlines that case, for speed.
         if at < len(words):
             word = words[at] >> np.uint64(3)
             layer, bits = word & np.uint64(255), np.int64(word >> np.uint64(8))
@@ -259,7 +266,10 @@ def _random_words(rng: np.random.Generator, n: int) -> Words:
 
 
 def successes(rng: np.random.Generator, counts: Ints, rate: float) -> Ints:
-    """Draw how many of so many tries succeed, at a rate below 1, less by 2⁻⁶⁴ at most."""
+    """Draw how many of `counts` tries succeed, each with a probability of `rate` < 1.
+
+    The probability is rounded down to a multiple of 2⁻⁶⁴.
+    """
     starts = np.concatenate([[0], np.cumsum(counts)])
     hits = _random_words(rng, int(starts[-1])) < np.uint64(int(rate * 2.0**64))
     total = np.concatenate([[0], np.cumsum(hits)])
@@ -275,7 +285,8 @@ def _draw_from_words(
     drawn = np.empty(size)
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
-        # Each number takes at least one word, and the first one more words than there were.
+        # Each number takes at least one new word: the words left over did not suffice for the
+        # first.
         fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)

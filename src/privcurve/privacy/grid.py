@@ -15,21 +15,22 @@ from privcurve.privacy.mechanisms import GAUSSIAN, LARGEST_SCALE
 
 # A unit is a power of two; the scale of noise is at least 2^(BITS - 1) and below 2^BITS units.
 BITS = 40
-# The share of the scale that is added because exact numbers are computed in floating point, and the
-# maximum sum of these numbers in sensitivities, for which half of that share suffices.
+# Each noise scale is increased by this share, which pays for the floating-point errors of exact
+# numbers.
 SLACK = 2.0**-20
+# Half of that share suffices if the exact numbers add up to at most this many sensitivities.
 LARGEST = 2.0**30
 
 
 class Grid(NamedTuple):
-    """The grid of one call, from public facts: its unit, and the scale of whole noise in units."""
+    """The grid of one call, which follows from public facts."""
 
-    unit: float
-    scale: int
+    unit: float  # a power of two: released numbers are its multiples
+    scale: int  # of the noise, in units
 
 
 def unit_of(scale: float) -> float:
-    """Return the unit of numbers with noise of a scale; without noise it has no meaning."""
+    """Return the unit of numbers with noise of a scale; for the scale 0 it has no meaning."""
     return 2.0 ** (math.frexp(scale)[1] - BITS)
 
 
@@ -41,12 +42,12 @@ def grid_of(mechanism: str, scale: float, loss: float, size: int) -> Grid:
     mechanism : str
         Laplace or Gaussian.
     scale : float
-        The scale of the noise for exact numbers that are not rounded.
+        The noise scale that exact numbers would need without rounding.
     loss : float
-        The sensitivity over the scale: rounding adds to the sensitivity, and so to the scale.
-        Infinite if nothing is claimed.
+        Sensitivity divided by scale. Rounding increases the sensitivity, so the scale must grow in
+        proportion. Infinite if no sensitivity is claimed.
     size : int
-        How many numbers there are.
+        The number of exact numbers.
 
     Raises
     ------

@@ -42,7 +42,7 @@ ASSUMED_POSITIONS = (
 
 # The assumptions of every learner of encoded data.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
-# Assumptions of learners that use these facts.
+# Further assumptions of the learners that use these facts.
 ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
@@ -51,8 +51,8 @@ NOT_SEED = (
     "or a second fit with the same seed: a seed is used once"
 )
 
-# Effects of floating-point arithmetic, by the kind of answers in a fit (docs/proofs.md, 'Floating
-# point', F1 and F2). Released numbers are on a grid, with exact noise, and have none.
+# Exclusions for floating-point arithmetic, by the kind of answers in a fit (docs/proofs.md,
+# 'Floating point', F1 and F2). Released numbers need none: they are on a grid, with exact noise.
 ANY_FLOATS = "floating-point arithmetic, "
 NOT_FLOATS = (
     f"{ANY_FLOATS}except in released numbers, whose noise is exact: choices, labels, shares of a "
@@ -86,20 +86,21 @@ SEALED = (
     "intent (docs/audit.md lists known ways out)."
 )
 OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
-# For a user's own learner.
+# The caveat of a user's own learner.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers; a fit has its own texts for `OF_NUMBER` and `NOT_FLOATS` (`of_fit`).
+# What no statement covers. `of_fit` replaces `OF_NUMBER` and `NOT_FLOATS` by the texts of a fit.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# Statuses in addition to PROVED: sensitivities derived from the sums; claimed by the author; wrong.
+# The other statuses, besides PROVED: docs/privacy.md explains them. Statements with a status in
+# KNOWN have no caveat, all others have one.
 DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
 KNOWN = (DERIVED, PROVED)
 STATUSES = (*KNOWN, CLAIMED, REFUTED)
@@ -126,13 +127,14 @@ class LedgerEntry:
     rho : float, optional
         ρ of zero-concentrated differential privacy, if known directly.
     source : str
-        Where the guarantee is proved: a page of proofs and its section, or a theorem of a paper.
+        The proof of the guarantee: a page of proofs and its section, or a theorem of a paper.
     calls : int
-        How many choices or numbers are charged together here.
+        Number of choices or numbers that this entry charges together.
     parallel : str
-        Why they may be, e.g. ``the nodes of a tree``: each sees other records.
+        Why it may charge them together: they read disjoint records, e.g. of ``the nodes of a
+        tree``.
     sampled : float
-        The rate of the Poisson batch that the call reads; 1: the call reads all records.
+        The rate of the Poisson batch that the call reads; 1 if it reads all records.
     """
 
     mechanism: str
@@ -148,7 +150,7 @@ class LedgerEntry:
     sampled: float = 1.0
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit, and these two fields distinguish most of them.
+        # Fast, as every fit counts its entries: these two fields distinguish most entries.
         return hash((self.what, self.noise_rate))
 
 
@@ -170,9 +172,9 @@ class PrivacyStatement:
     ledger : tuple of LedgerEntry
         Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
     assumptions, exclusions : tuple of str
-        Facts that are assumed public; exclusions from the guarantee.
+        Facts that are assumed public; what the guarantee does not cover.
     status : str
-        A word of `STATUSES`; docs/privacy.md says what each means.
+        A word of `STATUSES`; docs/privacy.md explains each.
     caveat : str
         Why the claim is not proved, or what refutes it; else empty.
     proved_epsilon : float or None
@@ -242,9 +244,9 @@ class PrivacyStatement:
 
     @cached_property
     def epsilon_spent(self) -> float:
-        """ε of the ledger under the statement's accountant and δ.
+        """The ε that the ledger costs, by the statement's accountant and δ; ∞ without privacy.
 
-        A fit fails if it exceeds `epsilon` by more than a relative 1e-9. Infinite without privacy.
+        A fit fails if this exceeds `epsilon` by more than a relative 1e-9.
         """
         if not self.private:
             return math.inf
@@ -256,7 +258,7 @@ class PrivacyStatement:
     def of_persons(self, at_most: int | None) -> Self:
         """Return the statement for persons of up to `at_most` records each, by group privacy.
 
-        None stands for a statement about records, which stays.
+        With None the statement is returned unchanged: it protects single records.
         """
         if at_most is None or not self.private:
             return self
@@ -270,7 +272,7 @@ class PrivacyStatement:
             # Rounded, so that three times a third of 0.3 is 0.3.
             epsilon=float(f"{epsilon:.{_DIGITS}g}"),
             delta=float(f"{delta:.{_DIGITS}g}"),
-            # Another ε would need another δ.
+            # For δ > 0 the group guarantee of another ε would have another δ, so it is left out.
             proved_epsilon=at_most * proved if proved is not None and not delta else None,
             assumptions=assumed,
             exclusions=(*self.exclusions, NOT_ALIASES),
@@ -278,20 +280,27 @@ class PrivacyStatement:
         )
 
     def as_claimed(self, caveat: str) -> Self:
-        """Return the statement with status ``claimed``, or unchanged if it is not proved."""
+        """Return the statement with status ``claimed``; unchanged if its status is not proved."""
         if not self.private or self.status != PROVED:
             return self
         return replace(self, status=CLAIMED, caveat=caveat)
 
     @property
     def reservations(self) -> tuple[str, ...]:
-        """The caveat of this claim, and the exclusions that not all claims have."""
+        """The caveat, and the exclusions that are particular to this statement.
+
+        Usual exclusions (`NOT_COVERED`) are left out, and all about generators and floating-point
+        arithmetic.
+        """
         others = [text for text in self.exclusions if text not in NOT_COVERED]
         own = tuple(text for text in others if not text.startswith((ANY_GENERATOR, ANY_FLOATS)))
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
     def of_fit(self, generator: str, floats: Sequence[str] = (NOT_FLOATS,)) -> Self:
-        """Return the statement with a fit's generator and its floating-point exclusions."""
+        """Return the statement with the exclusions of a fit: of its generator and arithmetic.
+
+        `generator` and `floats` replace the general texts of `NOT_COVERED`.
+        """
         exclusions: list[str] = []
         for text in self.exclusions:
             if text == NOT_FLOATS:
@@ -304,7 +313,7 @@ class PrivacyStatement:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
         document["calibration"] = stored(self.calibration)
-        # absent in older files
+        # Keys that older files do not have are left out if they have their defaults.
         lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
         document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
@@ -362,7 +371,7 @@ class PrivacyStatement:
         return " ".join(parts)
 
     def _claim(self) -> list[str]:
-        """Return the claim in words, with its faults before its meaning."""
+        """Return the sentences on ε, δ and status; a caveat comes before what the claim means."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
         if self.status in KNOWN:
@@ -409,7 +418,7 @@ class PrivacyStatement:
         return parts
 
     def _public_parts(self) -> str:
-        """Return the unprotected parts of a record; empty except under ``private-columns``."""
+        """Return the words for a record's unprotected parts; empty unless ``private-columns``."""
         public = [f"its public {self._public_column_names()}"] if self.public_columns else []
         return _join_words([*public, "its label"] if self.public_label else public)
 
@@ -457,7 +466,7 @@ def state(
     caveat: str = "",
     proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
-    """Return the statement of a learner, depending on the public columns that it reads.
+    """Return the statement of a learner; if it reads public columns, under ``private-columns``.
 
     Parameters
     ----------
@@ -465,12 +474,12 @@ def state(
         See :class:`PrivacyStatement`. At ε = ∞ the result is the statement of a method
         without privacy.
     neighbours : str
-        The relation if there are no public columns.
+        The neighbouring relation, if `public` is None.
     public : sequence of int or None
         Positions of the columns that are read without noise, in addition to the label; None if
-        nothing is, and the guarantee is about replacing a record.
+        neither columns nor labels are read without noise.
     assumptions, exclusions : sequence of str
-        Additions to the usual ones; these exclusions come first.
+        Further ones, in addition to the usual; these exclusions come first.
     """
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
@@ -492,7 +501,7 @@ def state(
 
 
 def assumptions_for(neighbours: str) -> tuple[str, ...]:
-    """Return what every fit assumes public; under add-remove without the number of records."""
+    """Return the facts that every fit assumes public (add-remove: not the number of records)."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 
@@ -505,8 +514,8 @@ def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
     """Convert a replace-one statement to the statement of a learner with a public start.
 
-    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that is
-    equal for both adds nothing.
+    The guarantee remains valid: neighbours under ``private-columns`` are neighbours under
+    ``replace-one``, and a start from public columns and labels is equal for both.
     """
     if not statement.private:
         return statement
@@ -531,14 +540,14 @@ def _count_words(name: str, number: int) -> str:
 
 
 def _batch_words(rate: float) -> str:
-    """Write of which records a call is, where not of all."""
+    """Write the sampling rate of a call on batches; empty for a call on all records."""
     if rate == 1:
         return ""
     return f", each of a batch that has each record with a chance of {100 * rate:.4g} %"
 
 
 def _bound(epsilon: float) -> str:
-    """Write the maximum ratio of an outcome's probabilities, with digits to differ from 1."""
+    """Write the bound of the ratio of an event's probabilities, as a factor or in percent."""
     if epsilon < 0.01:
         return f"differing by at most {round_up(100 * arithmetic.expm1(epsilon))} %"
     factor = round_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
@@ -559,7 +568,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# Fields with the annotation of a number, or of a number or None.
+# The fields that contain floats: JSON stores their infinite values as words.
 _NUMBERS = {
     field.name
     for field in (*fields(LedgerEntry), *fields(PrivacyStatement))
@@ -568,7 +577,7 @@ _NUMBERS = {
 
 
 def _floats(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a document with numbers instead of the words for infinite ones."""
+    """Convert the stored fields of `_NUMBERS` to floats (``"inf"`` to infinity)."""
     return {
         key: float(value) if key in _NUMBERS and value is not None else value
         for key, value in row.items()

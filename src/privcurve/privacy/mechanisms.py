@@ -1,7 +1,7 @@
 """The randomised mechanisms: the sampler, the probabilities and the cost of each.
 
-`MECHANISMS` has them by name; every learner draws its noise from it, every ledger uses its names.
-All except the vector of objective perturbation are *noise added to a number*: a choice takes the
+`MECHANISMS` lists them by name: learners draw noise by these names, and ledgers contain them.
+All except the vectors of objective perturbation are *noise added to a number*: a choice takes the
 candidate with the largest rate · score + noise, a label is the sign of rate · margin + noise, a
 release is value + noise/rate. Higher scores are better.
 
@@ -41,15 +41,15 @@ GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
 BOX_PERTURBATION = "box_perturbation"
 
-# The word that lets the calibration select the mechanism: see `resolve`.
+# The value of a learner's `mechanism` that leaves the choice to the calibration: see `resolve`.
 AUTO = "auto"
 
-# The largest scale of the exact samplers (`privacy.discrete`), whose products then fit in a word.
-# It is defined here because the samplers are compiled, and refusing a budget should not need a
-# compiler.
+# The largest noise scale of the exact samplers (`privacy.discrete`): their products with it fit in
+# a random word. It is defined here, as importing the samplers loads the compiler, which the refusal
+# of a budget does not need.
 LARGEST_SCALE = 2**46
 
-# Number of points of the grid on which a point of an interval is chosen.
+# Number of grid points of an interval from which `draw_piece` chooses one.
 POINTS = 2**40
 
 # Objective perturbation draws from NumPy's old generator to reproduce diffprivlib's numbers.
@@ -74,26 +74,27 @@ class Mechanism:
     words: str
     # The kind of a call's cost, see ``accountants.cost.Cost``.
     kind: str
-    # For a vector the size is its dimension.
+    # The sampler of the noise; for a vector `size` is its dimension.
     draw: Draw
-    # probabilities(scores, rate): the probability of each candidate of a choice, or of the label +
-    # for each margin; None for a mechanism without a choice.
+    # probabilities(scores, rate) returns the probability of each candidate of a choice, or of the
+    # label + for each margin; None for mechanisms that release numbers only.
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Return the range of the privacy loss of an ε-private call; None if it may be 2ε.
+        """Return the length of the interval of an ε-DP call's privacy loss; None if it may be 2ε.
 
-        For a choice, ε is the rate times the scores' range; for labels, the rate times the L1
-        sensitivity of all margins, which bounds the sum of the leaves' intervals.
+        For a choice, ε is the rate times the range of the scores' change. For labels, it is the
+        rate times the L1 sensitivity of all margins, which bounds the sum of the intervals of all
+        leaves.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
 
 def score_range(sensitivity: float, neighbours: str) -> float:
-    """Return the range 2Δ of the change of scores that change by at most Δ each.
+    """Return the range max δ − min δ of the changes of scores that change by at most Δ each: 2Δ.
 
-    For add/remove it would be Δ if an added record moved all scores in one direction; for replaced
-    records it is 2Δ even then.
+    Under add/remove the range would be only Δ if an added record moved all scores in one direction;
+    this function does not assume that.
     """
     relation(neighbours)
     return 2 * sensitivity
@@ -119,15 +120,15 @@ def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw logistic noise from 1 − U: a label is + if a uniform U is below its probability."""
+    """Draw mirrored logistic noise: a label is + if the uniform draw U is below P(+)."""
     return -_law("logistic")(rng, size, scale)
 
 
 def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw a vector with density ∝ e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
+    """Draw a vector with density ∝ e^{−‖b‖/scale}: a uniform direction times a Gamma(d) norm.
 
-    The sums of four numbers are diffprivlib's defence against attacks on floating-point numbers;
-    the distribution is the same as with one number.
+    Each number is a sum of four draws, which is diffprivlib's defence against attacks on
+    floating-point noise; the sum has the same distribution as a single draw.
     """
     from privcurve.privacy.draws import old_gamma, old_normals
 
@@ -141,8 +142,8 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector with density ∝ e^{−‖b‖_∞/scale}.
 
-    A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point has
-    the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, 'Box noise').
+    It is a Gamma(k + 1) number times a uniform point of the cube [−1, 1]^k. The largest entry of
+    the point has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, 'Box noise').
     """
     from privcurve.privacy.draws import gamma
 
@@ -157,7 +158,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
     """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r), η the rate.
 
-    An infinite rate is a uniform choice among the best.
+    With an infinite rate, the choice is uniform among the candidates with the largest score.
     """
     weights = _flip_chances(scores, rate)
     return weights / weights.sum()
@@ -223,8 +224,8 @@ _TABLE = (
         _law("gumbel"),
         exponential_probabilities,
     ),
-    # η·range-DP, never worse than the exponential mechanism; the range of its loss may be nearly
-    # twice that: docs/proofs.md, 'Choices'.
+    # η·range-DP, never worse than the exponential mechanism; but the range of its privacy loss may
+    # be nearly 2η·range: docs/proofs.md, 'Choices'.
     Mechanism(
         PERMUTE_AND_FLIP,
         "choice",
@@ -237,7 +238,8 @@ _TABLE = (
     Mechanism(
         LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
     ),
-    # One Laplace number on the weight of each label: the thesis' leaves.
+    # Laplace noise on the weight of each of two labels, so their difference has two draws: the
+    # leaves of the thesis.
     Mechanism(
         TWO_LAPLACE,
         "number",
@@ -260,8 +262,8 @@ _TABLE = (
     ),
     # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
     Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _law("normal")),
-    # Δ/scale-DP for the vector, Δ its L2 sensitivity; minimising an objective with it costs more:
-    # calibration/objective.py.
+    # The release of a vector is Δ/scale-DP, Δ the L2 sensitivity; the minimum of an objective with
+    # this term costs more: calibration/objective.py.
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
@@ -279,17 +281,17 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in
 # Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
-# Mechanisms whose cost is the cost of the numbers with noise. (For labels it is the cost of the
-# margins with noise.) A label or a choice can be computed from such numbers.
+# NUMBERS are mechanisms that pay for noisy numbers, and so for a choice or labels computed from
+# them. LABELS are mechanisms that pay for labels, the signs of noisy margins.
 NUMBERS = (LAPLACE, GAUSSIAN)
 LABELS = (*NUMBERS, TWO_LAPLACE, LOGISTIC, NOISY_LABEL)
 
-# Mechanisms that draw a linear term of an objective.
+# Mechanisms that add a random linear term to an objective.
 OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
-    """Return the selection mechanism for a word: ``auto``, or its own name.
+    """Return the mechanism of choices for a parameter `mechanism`: ``auto``, or its own name.
 
     ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
 
@@ -315,15 +317,16 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
     """Sample the exponential mechanism on an interval with a piecewise constant score.
 
-    The interval, from the first of the ends to the last, is public; the ends do not decrease. The
-    density at x is ∝ exp(η s(x)), η the rate, on a public grid of `POINTS` points: so the digits of
-    a point do not reveal where the score jumps, which depends on records.
+    `ends` are the ends of the pieces, in order; the first and the last, and so the interval, are
+    public. `scores` has one score per piece. The probability of a point x is ∝ exp(η s(x)), η the
+    rate, on a public grid of `POINTS` points: the digits of the result do not reveal where the
+    score jumps, which depends on records.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     low, width = float(ends[0]), float(ends[-1] - ends[0])
     if not width > 0:
         return low
-    # The first point of each piece.
+    # The first grid point of each piece.
     places = np.ceil((ends - low) / width * POINTS).astype(np.int64)
     sizes = np.diff(places)
     best = scores[sizes > 0].max()
@@ -340,11 +343,11 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Ints:
-    """Draw whole shares of noise for `shape[0]` messages; `parts` shares have noise of `scale`.
+    """Draw integer shares of noise for `shape[0]` messages; `parts` shares add up to `scale`.
 
-    m shares of Gaussian noise have a variance of σ²/m each, and are rounded to the nearest integer:
-    exact. A share of Laplace noise is the difference of two Gamma(1/m) numbers; m shares add up to
-    a Laplace distribution. If m > 1, they are drawn in floating point.
+    Each of m Gaussian shares has a variance of σ²/m and is rounded to the nearest integer; it is
+    drawn exactly. A share of Laplace noise is the difference of two Gamma(1/m) numbers: m shares
+    add up to a Laplace distribution. If m > 1, these are drawn in floating point.
     """
     from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from privcurve.coding import Floats
 
-# Relative change of the distance of two numbers if both are rounded to nearest.
+# Rounding two numbers to nearest moves their distance by at most this share of the larger one.
 ULP = 2.0**-52
 
 
@@ -41,7 +41,7 @@ def multiply_up(a: float, b: float) -> float:
 def _each_up(a: Floats, b: Any) -> Floats:
     """Return products of nonnegative numbers, rounded up where they may not be exact.
 
-    Only products with 0 are 0.
+    A product is 0 only if a factor is 0.
     """
     product = a * b
     # The product of two numbers of 24 bits is exact.
@@ -51,7 +51,7 @@ def _each_up(a: Floats, b: Any) -> Floats:
 
 
 def _widths(low: Floats, high: Floats) -> Floats:
-    """Return distances, rounded up where they are not exact."""
+    """Return `high` − `low`, rounded up where the difference is not exact."""
     width = high - low
     back = width - high
     missed = (high - (width - back)) - (low + back)
@@ -59,7 +59,10 @@ def _widths(low: Floats, high: Floats) -> Floats:
 
 
 class Moves(NamedTuple):
-    """Bounds of a vector: of each entry, of its L1 norm, and of its L2 norm factor · √square."""
+    """Upper bounds for a vector: for the size of each entry, the L1 norm, and the L2 norm.
+
+    The bound of the L2 norm is factor · √square.
+    """
 
     entries: Floats
     l1: float
@@ -79,11 +82,11 @@ class Moves(NamedTuple):
 
     @classmethod
     def between(cls, low: Floats, high: Floats) -> Self:
-        """Return bounds of the distance of two vectors that lie between `low` and `high`."""
+        """Return bounds of the difference of two vectors that lie between `low` and `high`."""
         return cls.of(_widths(low, high))
 
     def within(self, other: Moves) -> Self:
-        """Return the smaller of two bounds of the same vector, one by one."""
+        """Return the smaller bound for each entry and norm; both bound the same vector."""
         nearer = self if self.l2 <= other.l2 else other
         return type(self)(
             np.minimum(self.entries, other.entries),
@@ -93,7 +96,7 @@ class Moves(NamedTuple):
         )
 
     def times(self, factor: float) -> Self:
-        """Return the bounds of a multiple."""
+        """Return the bounds of the vector times a factor ≥ 0."""
         return type(self)(
             _each_up(self.entries, factor),
             multiply_up(self.l1, factor),
@@ -102,7 +105,7 @@ class Moves(NamedTuple):
         )
 
     def plus(self, other: Self) -> Self:
-        """Return the bounds of a sum."""
+        """Return the bounds of the sum of two vectors."""
         for one, still in ((self, other), (other, self)):
             if still.is_zero:
                 return one.with_entries(self.entries + other.entries)
@@ -113,7 +116,7 @@ class Moves(NamedTuple):
         return type(self)(entries, add_up([self.l1, other.l1]), l2, 1.0)
 
     def loosened(self, error: float) -> Self:
-        """Return the bounds of numbers with errors of at most `error`; bounds of 0 stay 0."""
+        """Return the bounds if each entry has an error of at most `error`; bounds of 0 stay 0."""
         if not error:
             return self
         moved = self.entries > 0
@@ -128,7 +131,7 @@ class Moves(NamedTuple):
         return not np.any(self.entries)
 
     def with_entries(self, entries: Floats) -> Self:
-        """Return these bounds with other bounds of the entries."""
+        """Return these bounds of the norms with other bounds of the entries."""
         return type(self)(entries, self.l1, self.factor, self.square)
 
     def take(self, index: Any) -> Self:
@@ -140,14 +143,14 @@ class Moves(NamedTuple):
         return some.within(self.with_entries(some.entries))
 
     def mapped(self, matrix: Floats) -> Self:
-        """Return the bounds of a product of the last axis with a public matrix or vector."""
-        # A plan imports this file without Numba.
+        """Return the bounds of the product of the last axis with a public matrix or vector."""
+        # Imported late: planning a run imports this file, and need not load Numba.
         from privcurve.kernels.rows import times_matrix
 
         sizes = np.abs(matrix)
         wide = sizes.reshape(len(sizes), -1)
         rows, columns = wide.sum(axis=1).max(initial=0), wide.sum(axis=0).max(initial=0)
-        # The spectral norm is at most either of these.
+        # Upper bounds of the spectral norm: the Frobenius norm, and √(‖·‖₁ ‖·‖_∞).
         norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
         n = 1 + 2 * wide.size * ULP
 

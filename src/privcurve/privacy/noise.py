@@ -1,7 +1,7 @@
 """The calibration of announced mechanism calls to a budget.
 
-It also has what no learner announces: the statement of a private selection, and the noise of counts
-for a release or an evaluation.
+This module also makes what no learner announces: the statement of a private selection, and the
+noise of counts for a release or an evaluation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from privcurve.privacy.selection import UNITS, SelectionBudget
 
 @dataclass(frozen=True)
 class Announced:
-    """Mechanism calls that a learner announces, by public facts alone.
+    """Mechanism calls that a learner announces; all fields must be public.
 
     One of `l1` (with `l2`), `score_range` and `margins` determines the call: numbers with noise, a
     choice by noisy scores, or labels drawn by their margins. Without any of them, the call is for a
@@ -52,11 +52,11 @@ class Announced:
     Attributes
     ----------
     what : str
-        What a call releases, for the ledger; ``{}`` in it is the number of the call, from 1.
+        What a call releases, for the ledger; the number of the call, from 1, replaces ``{}``.
     share : float
-        Share of the budget, for all `times` together: of ε if δ = 0, of ρ (zCDP) if δ > 0.
+        Share of the budget for all `times` calls together: of ε if δ = 0, of ρ (zCDP) if δ > 0.
     times : int
-        Number of such calls, one after another, each charged separately.
+        Number of such calls, each charged separately.
     l1, l2 : float
         Sensitivity of the numbers: in the L1 norm for Laplace noise (δ = 0), in the L2 norm for
         Gaussian noise (δ > 0).
@@ -67,22 +67,22 @@ class Announced:
     margins : float
         For labels: the L1 sensitivity of all margins of a call. With δ = 0 they get Laplace noise.
     choice : bool
-        Whether a call without any of these is a choice, and not numbers.
+        Whether a call with a derived sensitivity is a choice; otherwise it releases numbers.
     calls : int
-        How many choices or numbers of a call are charged together.
+        Number of choices or numbers that one call charges together.
     parallel : str
-        Why they may be: disjoint parts of the records, each seen by one choice or number.
+        Why it may charge them together: each reads another, disjoint part of the records.
     source : str
-        Where the sensitivity is proved.
+        The proof of the sensitivity.
     by : str
-        A mechanism instead of the usual one for δ.
+        Name of a mechanism, in place of the usual one; empty: the usual one.
     parts : int
-        Into how many parts a call divides its budget, as some papers needlessly do: noise is for
-        one part.
+        Some papers needlessly divide the budget of a call by this number, so that it has more
+        noise.
     sampled : float
-        Of sums with δ > 0: the rate q at which each record is in the Poisson batch of a call
-        (``Curator.batch``), of which the call releases a sum. `share` is then of what the calls
-        would cost on all records.
+        The rate q at which each record is in the Poisson batch (``Curator.batch``) whose sum a
+        call releases; below 1 only for sums with δ > 0. `share` then refers to the cost that the
+        calls would have on all records.
     """
 
     what: str
@@ -121,11 +121,11 @@ class Announced:
 
     @property
     def is_derived(self) -> bool:
-        """Whether its sensitivity is derived from what it releases."""
+        """Whether the sensitivity is derived from the sum that the call releases."""
         return not (self.l1 or self.l2 or self.score_range or self.margins)
 
     def mechanism(self, pure: bool) -> str:
-        """Return the mechanism of the calls, for δ = 0 or above."""
+        """Return the mechanism of the calls, for δ = 0 (`pure`) or δ > 0."""
         if self.by:
             return self.by
         if self.score_range or self.choice:
@@ -135,7 +135,7 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def check_mechanism(self, pure: bool) -> None:
-        """Refuse (ValueError) a mechanism whose cost exceeds :meth:`cost` or ε."""
+        """Refuse (ValueError) a mechanism whose cost neither ε nor :meth:`cost` can express."""
         if pure and self.sampled < 1:
             raise ValueError(
                 f"{self.what}: delta must be above 0 where batches are sampled: they are accounted "
@@ -148,7 +148,7 @@ class Announced:
             raise ValueError(f"{self.what}: {self.by} noise does not support delta {relation}")
 
     def bound(self, pure: bool) -> float:
-        """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
+        """Return cost divided by noise rate: the range of scores, or a sensitivity (1: derived)."""
         if self.is_derived:
             return 1.0
         bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
@@ -158,14 +158,14 @@ class Announced:
         return bound
 
     def cost(self) -> Cost:
-        """Return the cost of the calls for δ > 0, in proportion to the cost of the other calls."""
+        """Return the cost of the calls for δ > 0, up to a factor common to all calls of a fit."""
         if self.score_range or self.margins or self.choice:
             # A choice of range r costs ρ = r²/8, Gaussian noise of size a costs a²/2.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
 
     def entries(self, amount: float, pure: bool) -> list[LedgerEntry]:
-        """Return the ledger's entries, each with the cost `amount`."""
+        """Return the ledger entries of all `times` calls, each with the cost `amount`."""
         bound, mechanism = self.bound(pure), self.mechanism(pure)
         kind = Pending if self.is_derived else LedgerEntry
         return [
@@ -185,7 +185,7 @@ class Announced:
         ]
 
 
-# Folds of one size share the noise of each setting and ε of a study.
+# Cached, as folds of equal size have the same noise for each setting and ε of a study.
 @lru_cache(maxsize=512)
 def noise_of(
     learner: str,
@@ -205,15 +205,17 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1. With several rounds, the calls of one.
+        In the order of the ledger; their shares add up to 1. With several rounds: the calls of one
+        round.
     epsilon, delta : float
         The budget; ε may be infinite.
     status, calibration : str
         See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
     rounds : int
-        The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
+        The number of rounds, with equal budgets; its number replaces ``{}`` in the `what` of a
+        call.
     accountants : tuple of str
-        For δ > 0: the best of these is used; by default the best of all that fit.
+        For δ > 0: the accountants to try; the best one is used. By default all that fit.
     **words
         Other arguments of :func:`~privcurve.privacy.ledger.state`.
 
@@ -289,16 +291,17 @@ def selection_statement(
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
 ) -> PrivacyStatement:
-    """Return the statement of a private selection, which depends on no record and no coin.
+    """Return the statement of a private selection; it depends on public facts alone.
 
-    Its ledger is for one run: a training and its score, the number of training records that it
-    predicts correctly. A replaced record moves the score of a given model by at most one. `base`
-    names the learners whose settings are tried; assumptions and exclusions are the union over all
-    settings, as any of them may be kept.
+    The ledger describes one run: a training, and the score of its model, which is the number of
+    training records that the model predicts correctly. Replacing a record changes the score of a
+    given model by at most one. `base` names the learners whose settings are tried. `assumptions`
+    and `exclusions` are the union over all settings, as any setting may win.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
-    # The selection of settings is covered, as it is private. Its score is a whole number, so the
-    # effects of floating-point arithmetic are the settings' effects.
+    # Two of the usual exclusions are dropped. The choice of settings is private, so ε covers it.
+    # The score is a whole number, so floating-point arithmetic matters only in the trainings, and
+    # the settings' own exclusions name its effects there.
     others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",
@@ -327,12 +330,12 @@ def selection_statement(
 
 # Counts of records for a release ----------------------------------------------------------------
 
-# Noise of a count is a whole number of parts of a record; a record has this many.
+# Counts are released in units of 1/PARTS of a record, so that integer noise is fine enough.
 PARTS = 2**10
 
 
 def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
-    """Return the call that releases counts of records, in parts of a record (`PARTS`).
+    """Return the call that releases counts of records, in units of 1/PARTS of a record.
 
     The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
     together by at most `l1`, so the release is ε-DP. Raises ValueError if ε is finite and so small
@@ -355,6 +358,6 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
 
 
 def freeze(array: Floats) -> Floats:
-    """Return an array made read-only, as a cache returns it several times."""
+    """Make an array read-only, and return it: callers of a cached function share it."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Find what a kernel, which sees exact values, could write to other than its results."""
+"""Find mutable variables in which a kernel could leave exact values, besides its results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR")
 
 
 def can_change(value: Any) -> bool:
-    """Return whether a value is mutable: functions, types and modules count as immutable."""
+    """Return whether a value is mutable; functions, types and modules count as immutable."""
     if isinstance(value, tuple):
         return any(map(can_change, value))
     if isinstance(value, np.ndarray):
@@ -30,7 +30,7 @@ def can_change(value: Any) -> bool:
 
 
 def steps_outside(code: CodeType) -> Iterator[dis.Instruction]:
-    """Yield the instructions of a function that access anything but its own variables."""
+    """Yield the bytecode instructions that read a global, or write a global or an attribute."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", *_STORES):
             yield step

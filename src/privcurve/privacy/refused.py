@@ -17,14 +17,14 @@ REMEDY = (
     "(privcurve.privacy.sealed.kernel)"
 )
 
-# Files that do not belong to the learner: they are skipped in the search for the accessing line.
+# Files of the sealing itself and of NumPy: an error names the innermost line outside of these.
 _NOT_A_LEARNER = (
     __file__, str(Path(__file__).with_name("sealed.py")), str(Path(np.__file__).parent)
 )  # fmt: skip
 
 
 class SealedError(RuntimeError):
-    """A learner accessed exact values; names the values, the line and the remedy."""
+    """A learner accessed exact values; the message names the access, the line and the remedy."""
 
     def __init__(self, learner: str, what: str, remedy: str = REMEDY, place: str = "") -> None:
         place = place or _line()
@@ -40,14 +40,15 @@ class FitName(str):
     refused: RuntimeError | None = None
 
 
-# The private fit of this thread. Callbacks that an event loop registers during the fit keep a copy
-# of the context, so with a plain reference they would look like a remaining sealed value.
+# A weak reference to the private fit that runs in this thread. Callbacks that an event loop
+# registers during the fit keep a copy of this context: with a plain reference, they would look like
+# a sealed value that the fit left behind.
 _FIT: ContextVar[ReferenceType[FitName] | None] = ContextVar("fit", default=None)
 
 
 @contextmanager
 def fit_named(name: FitName) -> Iterator[None]:
-    """Run a private fit, which :func:`end_fit` ends."""
+    """Make `name` the private fit of this thread, so that :func:`end_fit` can end it."""
     token = _FIT.set(ref(name))
     try:
         yield
@@ -63,7 +64,7 @@ def end_fit(error: RuntimeError) -> None:
 
 
 def _line() -> str:
-    """Return the learner's line that accesses exact values."""
+    """Return the line of the learner that accesses exact values."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
         frame = frame.f_back
@@ -71,6 +72,6 @@ def _line() -> str:
 
 
 def name_line(path: str, number: int) -> str:
-    """Return how errors name a line of a file: folder, file, number, and the line itself."""
+    """Return the words for a line of a file in errors: folder, file, number, and the line."""
     place = "/".join(Path(path).parts[-2:])
     return f"{place}, line {number} ({linecache.getline(path, number).strip()})"

@@ -1,8 +1,8 @@
 """Sealed arrays with known sensitivity: rows, each computed from its own record alone.
 
 Rows have public bounds, and rules (docs/proofs.md, 'Derived sensitivities', D1 to D9) define how
-arithmetic changes them. A sum of rows has a bound of its change by one record, so that no learner
-needs to announce it. Results without a rule are sealed like any other exact value, without bounds.
+arithmetic changes the bounds. So the sensitivity of a sum of rows is known, and no learner needs to
+announce it. Results without a rule are sealed like any other exact value, without bounds.
 """
 
 from __future__ import annotations
@@ -34,14 +34,11 @@ from privcurve.privacy.sums import (
 
 
 class Of(NamedTuple):
-    """The owner of rows: the learner, and the records with their counts.
-
-    `batch` is the name of the sampled batch of these records; empty for all records.
-    """
+    """The records that rows are computed from; rows of the same records share `counts`."""
 
     learner: str
-    counts: Ints
-    batch: str = ""
+    counts: Ints  # number of records that each row represents
+    batch: str = ""  # name of the sampled batch of these records; empty for all records
 
 
 NOBODY = Of("", np.zeros(0, dtype=np.int64))
@@ -49,7 +46,7 @@ NOBODY = Of("", np.zeros(0, dtype=np.int64))
 
 @lru_cache(maxsize=256)
 def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
-    """Return empty rows of codes from 0 to `most`; only private columns can change."""
+    """Return the bounds of codes from 0 to `most` as empty rows; only `private` columns change."""
     ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
     moving[list(private)] = 1.0
     none = np.zeros((0, len(most)), dtype=np.uint8)
@@ -58,7 +55,7 @@ def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
 
 @lru_cache(maxsize=256)
 def labels_between(low: int, high: int, is_public: bool) -> Rows:
-    """Return empty rows of labels between two numbers, which can't change if they are public."""
+    """Return the bounds of labels as empty rows; public labels can't change."""
     change = _still(()) if is_public else None
     return Rows.make(np.zeros(0), NOBODY, low, high, 1.0, change=change)
 
@@ -88,7 +85,11 @@ class Rows(Bounded):
         size: Moves | None = None,
         change: Moves | None = None,
     ) -> Rows:
-        """Return rows between bounds (D1), with sharper `size` and `change` if given."""
+        """Return rows between `low` and `high`, with the bounds that follow (D1).
+
+        `size` bounds a row, and `change` the difference of two rows; both may be sharper than what
+        follows from `low` and `high`.
+        """
         shape = values.shape[1:]
         least, most = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (low, high))
         _require_finite(least, most)
@@ -103,7 +104,8 @@ class Rows(Bounded):
             nearer = np.minimum(apart.entries, change.entries)
             apart = Moves.of(nearer).within(change)
         if not apart.is_zero:
-            # Two rows differ by at most twice their length; without negative entries, by less (D2).
+            # The difference of two rows has at most twice the norm of a row; if all entries have
+            # the same sign, it has at most √2 times the L2 norm (D2).
             aligned = bool((least >= 0).all() or (most <= 0).all())
             factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
@@ -113,7 +115,7 @@ class Rows(Bounded):
 
     @staticmethod
     def like(values: NDArray[Any], of: Of, bounded: Rows) -> Rows:
-        """Return other rows with the same bounds."""
+        """Return `values` as rows with the bounds of the rows `bounded`, which are not computed."""
         made = Rows(values.view(), of.learner, 0)
         made._array.flags.writeable = False
         made._of, made._low, made._high = of, bounded._low, bounded._high
@@ -127,7 +129,7 @@ class Rows(Bounded):
         return self._array.astype(np.float64)
 
     def _is_beside(self, other: Any) -> bool:
-        """Return whether `other` has rows of the same records."""
+        """Return whether `other` contains rows of the same records."""
         return isinstance(other, Rows) and other._of.counts is self._of.counts
 
     # NumPy's ---------------------------------------------------------------------------------
@@ -163,8 +165,8 @@ class Rows(Bounded):
         if all(type(part) in _BASIC for part in rest):
             values = self._array[index]
         else:
-            # Lists of columns may move the axis of records, so entries of each record are taken
-            # instead.
+            # NumPy may move the axis of records for lists of columns. So find the positions that
+            # the index selects from one row, and take these from every row.
             n, size = len(self._array), self._low.size
             places = np.arange(size).reshape(self._low.shape)[others]
             flat = self._array.reshape(n, size)
@@ -186,7 +188,7 @@ class Rows(Bounded):
         return total if axis == 0 or self.ndim == 1 else total.over(np.ones(total.shape))
 
     def astype(self, dtype: Any) -> Any:
-        """Return itself for float64, the only type of rows in arithmetic."""
+        """Return itself for float64, the only type of rows in arithmetic; else sealed values."""
         return self if np.dtype(dtype) == np.float64 else super().astype(dtype)
 
     # Operations that NumPy does not have -----------------------------------------------------
@@ -206,7 +208,7 @@ class Rows(Bounded):
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
 
     def look_up(self, table: ArrayLike) -> Rows:
-        """Return the entry, or row, of a public table at each code (D7)."""
+        """Return the entry, or row, of a public table for the code of each record (D7)."""
         numbers = np.asarray(table, dtype=np.float64)
         codes = self._codes(len(numbers))
         each = [Moves.of(np.abs(row)) for row in numbers]
@@ -227,8 +229,8 @@ class Rows(Bounded):
             np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
         )
         entries = size.entries[:, None] * size.entries * (1 + 2 * ULP)
-        # The norm of such a matrix is the squared norm of the row; two such matrices have no obtuse
-        # angle.
+        # The norm of an outer product is the squared norm of the row. The inner product of two such
+        # matrices is not negative, so their difference has at most √2 times the norm.
         norm = multiply_up(multiply_up(size.factor, size.factor), size.square)
         l1 = multiply_up(size.l1, size.l1)
         still = _still(entries.shape)
@@ -239,13 +241,16 @@ class Rows(Bounded):
         return self._make(products, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def by(self, codes: Rows, n_codes: int) -> Sum:
-        """Return the sums of the rows of each code, stacked (D9)."""
+        """Return, for each code, the sum of the rows with this code, along a new first axis (D9).
+
+        `codes` are rows of the same records, with one integer below `n_codes` per record.
+        """
         if not self._is_beside(codes):
             self._refuse("sums by values that are not codes of the same records")
         total, bounds = self._added(codes._codes(n_codes), n_codes)
         size, change = bounds.size, bounds.change
         if not codes._bounds.change.is_zero:
-            # A record leaves one cell and enters another, or stays in its own.
+            # A replaced record leaves one cell and enters another, or changes within its cell.
             moved = Moves(
                 np.maximum(size.entries, change.entries), 2 * size.l1, size.factor, 2 * size.square
             )
@@ -276,14 +281,14 @@ class Rows(Bounded):
         return self._make(values, low, high, join_bounds([p._bounds for p in some]))
 
     def _mapped(self, function: Callable[[Any], Any], keeps: str) -> Rows:
-        """Return a monotone or an even function of each number (D3)."""
+        """Return a monotone or even function of each number (D3); `keeps` is its property."""
         with np.errstate(all="ignore"):
             ends = np.stack([function(self._low), function(self._high)])
             low, high = ends.min(axis=0), ends.max(axis=0)
             if function in (np.abs, np.square):
                 low = np.where((self._low < 0) & (self._high > 0), 0.0, low)
             _require_finite(low, high)
-            # A computed function may deviate slightly from monotonicity.
+            # By rounding, a computed function may be slightly outside of its values at the ends.
             values = np.clip(function(self._numbers()), low, high)
         if keeps == LENGTHS:
             return self._make(values, low, high, self._bounds)
@@ -292,7 +297,10 @@ class Rows(Bounded):
         return Rows.make(values, self._of, low, high, float(keeps == WHOLE), None, apart)
 
     def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
-        """Return a sum, a product, … of two numbers of each record (D3 to D5)."""
+        """Return a sum, product, … of two operands, number by number (D3 to D5).
+
+        None if an operand is neither rows of the same records nor public.
+        """
         sides = [self._side(one) for one in inputs]
         if any(side is None for side in sides):
             return None
@@ -313,7 +321,10 @@ class Rows(Bounded):
         return self._make(values, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def _side(self, one: Any) -> _Side | None:
-        """Return one operand: rows of the same records, or public numbers for all records."""
+        """Return an operand: rows of the same records, or public numbers for all records.
+
+        None for anything else.
+        """
         if self._is_beside(one) and one.ndim == self.ndim:
             return _Side(one._numbers(), one._low, one._high, one._bounds)
         numbers = None if isinstance(one, Rows) else public_numbers(one)
@@ -321,7 +332,7 @@ class Rows(Bounded):
             return None
         if numbers.ndim == self.ndim:
             if len(numbers) != 1:
-                return None  # varies along the records: refused
+                return None  # a number per record is not public
             numbers = numbers[0]
         bounds = Bounds(Moves.of(np.abs(numbers)), _still(numbers.shape), unit_of(numbers))
         return _Side(numbers, numbers, numbers, bounds)
@@ -346,7 +357,11 @@ class Rows(Bounded):
         return self._make(np.clip(values, low, high), low, high, bounds)
 
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
-        """Add up the rows, by codes if given, in whole units of a public grid (D9)."""
+        """Return the sum of all rows, or with `codes` one sum per code; and its bounds.
+
+        Rows are rounded to multiples of a public unit and added up as integers (D9). Bounds are for
+        one sum, so for a record that keeps its code.
+        """
         most = float(np.maximum(-self._low, self._high).max(initial=0.0))
         (size, change, unit, *_), error = self._bounds, 0.0
         if not most:
@@ -378,7 +393,7 @@ def _require_finite(low: Floats, high: Floats) -> None:
 
 
 class _Side(NamedTuple):
-    """One of the two operands of a combination."""
+    """One of the two operands of a combination, with its bounds."""
 
     numbers: Floats
     low: Floats
@@ -386,25 +401,30 @@ class _Side(NamedTuple):
     bounds: Bounds
 
     def spread(self, shape: tuple[int, ...]) -> Bounds:
-        """Return the bounds of numbers that are repeated along columns."""
+        """Return the bounds after broadcasting to columns of the given shape."""
         if np.shape(self.low) == shape:
             return self.bounds
         return self.bounds.each(lambda m: Moves.of(np.array(np.broadcast_to(m.entries, shape))))
 
 
 def _still(shape: tuple[int, ...]) -> Moves:
-    """Return bounds of 0: nothing moves."""
+    """Return bounds of 0, for numbers that no record changes."""
     return Moves(np.zeros(shape), 0.0, 0.0, 1.0)
 
 
 def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Return the bounds of a function that is monotone in both numbers."""
+    """Return the least and greatest value of a function that is monotone in both arguments."""
     ends = [ufunc(a, b) for a, b in itertools.product(first, second)]
     return cast(Floats, np.minimum.reduce(ends)), cast(Floats, np.maximum.reduce(ends))
 
 
 def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
-    """Return the bounds of a combination, except the bounds of its entries."""
+    """Return the bounds of `ufunc` of two operands with the bounds `a` and `b`.
+
+    Infinite bounds mean that no rule is better than the least and greatest values of the result,
+    which :meth:`Rows.make` uses, too. `apart` bounds the change by these values; `ends` has the
+    least and greatest values of both operands.
+    """
     moving = (a.change.entries > 0) | (b.change.entries > 0)
     apart = Moves.of(np.where(moving, apart.entries, 0.0))
     anything = Moves(np.full(moving.shape, np.inf), math.inf, math.inf, 1.0)
@@ -426,7 +446,7 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
     return Bounds(size, change, a.unit * b.unit)
 
 
-# Parts of an index that keep the order of the axes.
+# Types of the parts of an index with which NumPy keeps the order of axes.
 _BASIC = {int, slice, type(None), type(Ellipsis)}
 
 _TESTS = {
@@ -441,17 +461,18 @@ def _tanhs(values: Any) -> Floats:
     return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
 
 
-# Properties that a function of one number preserves: lengths and distances; or whole numbers.
+# Properties of a function of one number: it preserves sizes and does not increase distances, so
+# all bounds stay; its values are integers; neither.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
 
 def _own(name: str) -> Callable[[Any], Floats]:
-    """Return a function of the project's arithmetic, which is imported when it is called."""
+    """Return the function `name` of `arithmetic`, looked up when it is called."""
     return lambda values: np.asarray(getattr(arithmetic, name)(values))
 
 
-# Monotone and even functions. A library's exponential may depend on a number's position in an
-# array; these do not.
+# Monotone and even functions of one number, with their properties. NumPy's own exponential may
+# depend on the position of a number in an array; these functions do not.
 _UNARY: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
     np.exp: (_own("exps"), NOTHING), np.expm1: (_own("expm1s"), NOTHING),
     np.log: (_own("logs"), NOTHING), np.log1p: (_own("log1ps"), NOTHING),

@@ -3,8 +3,8 @@
 A private fit gets records whose arrays are :class:`Sealed`. NumPy's arithmetic accepts them (NEP 13
 and 18), compiled loops accept them through :func:`kernel`, and results are sealed again. Branching
 on a sealed value, converting, printing, storing or iterating it raises :class:`SealedError`, and so
-does any operation whose result has a shape that depends on values. The number of rows of a table
-reveals how many records are equal: the length of that axis is sealed too.
+does any operation whose result has a shape that depends on values. Equal records share a row, so
+the number of rows reveals how many are equal: the length of the axis of rows is sealed, too.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """Like an array's; sealed if the number of rows is."""
+        """Like an array's; sealed if the array has an axis of rows."""
         size = self._array.size
         return size if self._rows is None else self._wrap(size, None)
 
@@ -124,7 +124,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
         if rows is not None and np.ndim(values):
-            # Counted from the last axis, as in broadcasting; a length of 1 always fits.
+            # The axis of rows, counted from the end as in broadcasting; length 1 always fits.
             place = np.ndim(self._array[index]) - rows
             own = getattr(value, "_rows", None)
             fits = np.ndim(values) < place or np.shape(values)[-place] == 1
@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Two tables that differ only in the number of rows show on which axis the results differ.
+        # The result's axis of rows is the axis on which it differs for tables of 2 and 3 rows.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -202,7 +202,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
-        # Other arguments may be shapes, axes or indices, which must be public.
+        # Arguments after the array may be shapes, axes or indices, which must be public.
         others = inputs[1:] if function in _OF_ONE else ()
         if rule is None or (function is np.where and len(inputs) < 3) or has_sealed(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
@@ -219,19 +219,19 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return seal(result, self._learner, rows)
 
     def _check_type(self, more: Mapping[str, Any]) -> None:
-        """Refuse a result of objects: the type of a Python object depends on its value."""
+        """Refuse a dtype of objects or texts: their types and sizes depend on values."""
         wanted = more.get("dtype")
         if wanted is not None and not _is_of_numbers(np.dtype(wanted)):
             self._refuse("a result of objects or texts")
 
-    # The axis of rows of a result ---------------------------------------------------------
+    # Which axis of a result is the axis of rows -------------------------------------------
 
     def _refuse_rows(self, what: str = ALONG_ROWS) -> None:
         if self._rows is not None:
             self._refuse(what)
 
     def _rows_left(self, axis: Any, keepdims: bool) -> int | None:
-        """Return the axis of rows of sums over `axis`."""
+        """Return the axis of rows that is left after a reduction over `axis`; None if none is."""
         if self._rows is None or axis is None:
             return None
         axes = {one % self.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}
@@ -240,7 +240,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._rows if keepdims else self._rows - sum(one < self._rows for one in axes)
 
     def _broadcast_rows(self, inputs: Any) -> int | None:
-        """Return the axis of rows of a broadcast; the other arrays have length 1 there."""
+        """Return the axis of rows of broadcast arrays; refuse public arrays along this axis."""
         place = most = 0
         others = []
         for one in inputs:
@@ -288,7 +288,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Drawn(Sealed):
-    """Values of the records of a sampled batch, by its name."""
+    """Sealed values of the records of a sampled batch, with the name of the batch."""
 
     __slots__ = ("_batch",)
 
@@ -298,7 +298,7 @@ class Drawn(Sealed):
 
 
 def batches_of(values: Iterable[Any]) -> frozenset[str]:
-    """Return the batches that values are of, also in tuples; "" for what is of all records."""
+    """Return the names of the batches of sealed values (also in tuples); "" is all records."""
     return frozenset(getattr(one, "_batch", "") for one in _leaves(values)) or frozenset({""})
 
 
@@ -316,7 +316,7 @@ for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str"
 
 
 class Noise(Sealed):
-    """Charged noise, for a mechanism."""
+    """Noise that is charged; a loop wrapped by :func:`mechanism` adds its scores to it."""
 
     __slots__ = ()
 
@@ -354,8 +354,8 @@ def _rows_of_public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, An
     return None
 
 
-# Functions whose result has a shape that depends only on the shapes of their arguments, and
-# functions that find its axis of rows.
+# NumPy functions for which the shape of the result depends on shapes of arguments alone: for each,
+# the function that returns the result's axis of rows.
 _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
     **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _rows_elementwise),
     **dict.fromkeys((np.sum, np.mean, np.any, np.all), _rows_after_sum),
@@ -381,7 +381,7 @@ _OF_ONE = {
 # Opening sealed values ---------------------------------------------------------------------------
 
 
-# Types that :func:`open_values` need not search: the fastest test for most values.
+# Types without sealed parts: testing the type first is fastest for most values.
 _OPEN = PLAIN | {np.ndarray}
 
 
@@ -402,7 +402,7 @@ def has_sealed(value: Any) -> bool:
 
 
 def open_values(value: Any) -> Any:
-    """Return exact values, also in tuples and lists: for curators, kernels, parts and parties."""
+    """Open sealed values, also in tuples and lists. Learners must not call it, but use kernels."""
     if type(value) in _OPEN:
         return value
     if isinstance(value, Sealed):
@@ -415,7 +415,7 @@ def _open_each(values: Iterable[Any]) -> list[Any]:
 
 
 def _remake(value: Any, parts: list[Any]) -> Any:
-    """Return a tuple or list of the same type."""
+    """Return a tuple, named tuple or list of the type of `value` with other elements."""
     kind = type(value)
     if kind is list:
         return parts
@@ -431,12 +431,12 @@ def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_of_numbers(kind: np.dtype[Any]) -> bool:
-    """Return whether all values of a type have the same size, unlike texts and objects."""
+    """Return whether a dtype is of numbers or booleans, not of texts or objects."""
     return kind.kind in "biufc"
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays and numbers, also in tuples and lists; `rows` may have an entry for each."""
+    """Seal arrays and numbers, also in tuples and lists; a tuple `rows` has an entry per part."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -461,21 +461,21 @@ def _seal_array(array: Any, learner: str, rows: int | None) -> Sealed:
 
 
 def kernel(function: Any = None, rows: Any = None) -> Any:
-    """Return a function that opens its arguments and seals its results.
+    """Wrap a function of exact values: open its sealed arguments, and seal its results.
 
-    If nothing is sealed it calls `function` directly. A kernel may write only into sealed arrays:
+    If nothing is sealed, `function` is called directly. A kernel may write only into sealed arrays:
     it gets copies of public ones, and may not use a mutable closure variable, default, object or
     global of its module. Functions that it calls are not checked. A kernel that returns nothing is
     annotated ``-> None``; others must not return None, which could reveal exact values. The shape
-    and type of a result depend only on public arguments, except for the number of rows.
+    and type of a result must depend only on public arguments, except for the number of rows.
 
     Parameters
     ----------
     function : callable
         Takes arrays, numbers and words, also in tuples; compiled, or in Python.
     rows : int, None or tuple
-        The axis of rows of the result; for a tuple, one for each. `WHOLE`: its shapes also depend
-        on values, so that it is sealed as a whole.
+        The axis of rows of the result; if the result is a tuple, one for each part. `WHOLE`: seal
+        the result as one object, as its shapes depend on values.
     """
     if function is None:
         return partial(kernel, rows=rows)
@@ -533,15 +533,15 @@ def _holds_none(result: Any) -> bool:
     return result is None
 
 
-# Values at the indices of rows.
+# np.take for sealed arrays, with one value per row.
 take = kernel(np.take, rows=0)
 
 
 def mechanism(function: Any, released: bool = True) -> Any:
-    """Return a compiled loop that adds the curator's noise to its scores, and chooses by the sum.
+    """Wrap a compiled loop that adds its scores to the curator's noise, and chooses by the sums.
 
-    Its result is open, or sealed if it is not `released`; its output in public arrays is open. Only
-    these loops have to be watched by the contract: it reads from their noise what they added to it.
+    Its result is open, or sealed if it is not `released`; its output in public arrays is open. The
+    contract check watches these loops alone: it reads the scores from their noise array.
     """
 
     @wraps(function)
@@ -566,7 +566,7 @@ def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any
 
 def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
     """Call a function with open values; hide them in its errors."""
-    # The fit has turned off NumPy's warnings: doing so in each call takes longer than a kernel.
+    # NumPy's warnings are off in the entire fit; turning them off here would take too long.
     try:
         return function(*given, **more)
     except Exception as error:
@@ -579,7 +579,7 @@ def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) 
 
 
 def _lend(value: Any, learner: str) -> Any:
-    """Return an argument for a kernel: sealed arrays opened, copies of others."""
+    """Return an argument for a kernel: sealed arrays are opened, public arrays copied."""
     if isinstance(value, Sealed):
         return value._open()
     if isinstance(value, np.ndarray):
@@ -594,7 +594,7 @@ def _lend(value: Any, learner: str) -> Any:
 
 
 def public_rows(value: Any) -> Any:
-    """Return exact values with a public number of rows; refuse others."""
+    """Open sealed values; refuse an array with an axis of rows."""
     if isinstance(value, Sealed):
         value._refuse_rows("numbers by row, whose length reveals how many records are equal")
     return open_values(value)

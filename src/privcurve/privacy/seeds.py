@@ -4,9 +4,9 @@ All noise of a model follows from its seed and from public facts. Anyone who kno
 the noise again, and for them ε is infinite. A public number is right for benchmarks, whose records
 are public too. For private records the seed is a secret: 256 bits of the system's entropy, in a
 file that only its owner may read. Outputs contain only its name, a SHA-256 hash, which reveals
-nothing about 256 random bits. Streams are ChaCha20 streams with keys HMAC-SHA256 under the secret,
-so that neither an id nor a digest reveals a key, and parts of a stream in a model reveal nothing
-about the rest. A public number seeds NumPy's PCG64.
+nothing about 256 random bits. Each random stream is ChaCha20 with an HMAC-SHA256 key under the
+secret: neither an id nor a digest reveals the key, and the parts of a stream that a model contains
+reveal nothing about the rest. A public number seeds NumPy's PCG64.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from randomgen.chacha import ChaCha
 from privcurve.errors import ExpectedError
 from privcurve.files import open_private
 
-# The word for the workflow's secret seed, in the configuration and on command lines.
+# The value of `seed` for the workflow's secret seed, in the configuration and on command lines.
 SECRET = "secret"
 WORKFLOW = "workflow"
 
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# The exclusions of statements, by the generator of the fit; docs/privacy.md, What is not covered.
+# The exclusion of a statement about each kind of generator: docs/privacy.md, What is not covered.
 ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
     "show, are drawn from, or begun by, "
@@ -61,19 +61,20 @@ Start = bytes | int | Sequence[int]
 Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
-# Generators that may draw noise, which takes all 64 bits of a word (for MT19937 two words) and all
-# 53 of a fraction. Some other generators have fewer bits, and their noise would hide nothing.
+# Generators that may draw noise. Noise needs words of 64 random bits (two words of MT19937) and
+# fractions of 53; other generators may have fewer, and their noise would hide nothing.
 KINDS = (
     np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937,
     ChaCha,
 )  # fmt: skip
-# Ids depend on the generator: raise the number when secret seeds get another generator.
+# A prefix of the hash that names a secret. Ids of runs contain the name: raise its number when
+# secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
-# Number of numbers that seed a stream drawn from another one.
+# How many numbers of 32 bits a stream draws to seed another stream.
 SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
-# Hashes of the starts that generators have given to fits of this process, the latest last.
+# Hashes of the starts that `start_of_fit` has drawn in this process, the latest last.
 _begun: dict[bytes, None] = {}
 _MOST_MARKS = 10_000
 _PROCESS = os.getpid()
@@ -85,14 +86,14 @@ class SeedError(ExpectedError, ValueError):
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A secret of 256 random bits, never part of a text, and the file that contains it."""
+    """A secret of 256 random bits, which no text shows, and the file that contains it."""
 
     key: bytes = field(repr=False)
     path: Path = field(compare=False)
 
     @cached_property
     def name(self) -> str:
-        """A hash of the secret, which may be written down."""
+        """A public name of the secret: a hash of it."""
         return f"{SECRET}:{hashlib.sha256(_NAMED + self.key).hexdigest()}"
 
     def __str__(self) -> str:
@@ -110,9 +111,9 @@ def public_name(seed: Seed) -> int | str:
 def start_number(seed: Seed, digest: str) -> int:
     """Return the number that starts a random stream.
 
-    The digest, in hex, covers the purpose of the stream, including the seed's name
-    (:func:`public_name`). For a public seed it is the number; for a secret one nobody else can
-    derive the number from it.
+    `digest` is a hash, in hex, of the stream's purpose and of the seed's :func:`public_name`. For a
+    public seed the result is the digest as a number; for a secret one, nobody can compute it from
+    the digest without the secret.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()
@@ -120,15 +121,15 @@ def start_number(seed: Seed, digest: str) -> int:
 
 
 def generator(seed: Seed, digest: str) -> np.random.Generator:
-    """Return the random stream of :func:`start_number`, which is the key if the seed is secret."""
+    """Return the stream that starts with :func:`start_number`: ChaCha20 if the seed is secret."""
     first = start_number(seed, digest)
     return stream(first.to_bytes(_SIZE, "big") if isinstance(seed, SecretSeed) else first)
 
 
 def stream(start: Start, like: object = None) -> np.random.Generator:
-    """Return the random stream of ChaCha20 with a key of 32 bytes, or of PCG64 from numbers.
+    """Return a random stream: ChaCha20 for a key of 32 bytes, PCG64 for numbers.
 
-    From numbers the stream has the kind of the generator `like`, if that is another one of NumPy's.
+    For numbers, if `like` is another generator of NumPy's, the stream is of the kind of `like`.
     """
     if isinstance(start, bytes):
         if len(start) != _SIZE:
@@ -143,12 +144,12 @@ def stream(start: Start, like: object = None) -> np.random.Generator:
 
 
 def fresh_stream() -> np.random.Generator:
-    """Return a stream of ChaCha20 with a key from the system's entropy, which is not stored."""
+    """Return a stream of ChaCha20 whose key comes from the system's entropy and is not stored."""
     return stream(secrets.token_bytes(_SIZE))
 
 
 def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
-    """Draw the starts of `n` streams of the kind of `coins`: `size` numbers each for PCG64."""
+    """Draw the starts of `n` streams: keys if `coins` is ChaCha20, else `size` numbers each."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
     return coins.integers(2**32, size=(n, size)).tolist()
@@ -165,8 +166,9 @@ def child_of(coins: Coins) -> Coins:
 def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
     """Draw the start of a fit's stream from a generator given by the user.
 
-    Warn if a copy of the generator may start another fit with the same start: if its state has
-    started one in this process, or if the process was forked.
+    Warn if another fit may have the same noise: if the generator has started a fit in this process
+    in the same state, or if the process was forked, so that others may have a copy of the
+    generator.
     """
     if isinstance(coins, np.random.Generator):
         check_generator(coins)
@@ -196,7 +198,7 @@ def _draw_start(coins: np.random.Generator | np.random.RandomState) -> Start:
 
 
 def is_chacha(coins: np.random.Generator) -> bool:
-    """Return whether a stream is ChaCha20 with all of its rounds."""
+    """Return whether a stream is ChaCha with at least 20 rounds."""
     bits = coins.bit_generator
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
 
@@ -212,7 +214,7 @@ def check_generator(coins: np.random.Generator) -> None:
 
 
 def generator_exclusion(coins: np.random.Generator) -> str:
-    """Return the exclusion of a statement about the generator of a fit."""
+    """Return the exclusion that describes the generator of a fit in its statement."""
     if is_chacha(coins):
         return OF_CHACHA
     name = type(coins.bit_generator).__name__
@@ -233,17 +235,17 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a seed by its name: a dataset's, or ``workflow``."""
+    """Return the file of a secret seed; `name` is the name of a dataset, or ``workflow``."""
     return folder() / f"{name}{ENDING}"
 
 
 def resolve(given: int | str, make: bool = False) -> Seed:
     """Return the seed for a value in a configuration or on a command line.
 
-    The value is a number; ``secret``, the workflow's; or the path of a file ``….seed``.
+    The value is a number; ``secret``, for the workflow's secret; or the path of a file ``….seed``.
+    With `make`, a missing secret is made.
 
-    Raises SeedError for other values, and like :func:`read`: a missing secret is refused too,
-    unless `make` is true.
+    Raises SeedError for other values, and where :func:`read` does.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -252,7 +254,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the number that a configuration or command line gives, or the secret's file."""
+    """Return the seed if the value is a number, else the file of the secret; see `resolve`."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
@@ -267,7 +269,7 @@ def place_of(given: int | str) -> int | Path:
 
 
 def check_secret(path: Path) -> None:
-    """Check an existing secret seed, or the path of a missing one, without making it."""
+    """Check a secret seed if it exists, else only its path; raises SeedError like `read`."""
     if path.exists():
         read(path)
     else:
@@ -283,9 +285,9 @@ def read_or_make(path: Path) -> SecretSeed:
 
 
 def make(path: Path, key: str = "") -> None:
-    """Write a new secret seed, and its folder, for their owner alone; an existing seed is kept.
+    """Write a new secret seed, readable by its owner alone; an existing seed is kept.
 
-    The key is 64 hex digits, as from the system's entropy; drawn if it is not given.
+    `key` has 64 hex digits; if it is empty, it is drawn from the system's entropy.
 
     Raises SeedError if it can't be written.
     """
@@ -296,7 +298,7 @@ def make(path: Path, key: str = "") -> None:
             with open_private(temporary, "xb") as file:
                 file.write(f"{key or secrets.token_hex(_SIZE)}\n".encode())
                 os.fsync(file.fileno())
-            # A link never overwrites a seed that another process has made and used.
+            # Unlike a rename, a link never overwrites a seed that another process made meanwhile.
             os.link(temporary, path)
         except FileExistsError:
             pass
@@ -324,7 +326,7 @@ def read(path: Path) -> SecretSeed:
             f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if "
             f"it was made elsewhere, set its folder in the environment variable {VARIABLE}."
         ) from None
-    # On Windows a mode does not say who may read.
+    # On Windows the mode of a file does not tell who may read it.
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SeedError(
             f"the secret seed {path} must be readable by its owner alone; its mode is "
@@ -341,7 +343,7 @@ def read(path: Path) -> SecretSeed:
 
 
 def _check_place(path: Path) -> None:
-    # Links are followed to the folder of the file.
+    # Symbolic links are resolved, so that the folder of the file itself is checked.
     for parent in path.absolute().resolve().parents:
         if (parent / ".git").exists():
             raise SeedError(

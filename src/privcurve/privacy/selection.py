@@ -1,13 +1,13 @@
 """Private selection: the cost of the best of a random number of runs, and the budget of a run.
 
-A run is a mechanism with totally ordered outputs. It is repeated K times, each time with its own
-coins, and the best output is released, but neither K nor the other outputs. K has a truncated
-negative binomial distribution with the shape η > −1: 1 is the geometric, 0 the logarithmic one. A
-run of a learner trains a setting and scores it: the number of correctly predicted training records,
-with exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
+A run is a mechanism with totally ordered outputs. It is repeated K times, each time with new random
+numbers; the best output is released, but neither K nor the other outputs. K has a truncated
+negative binomial distribution with shape η > −1 (η = 1: geometric, η = 0: logarithmic). A run of a
+learner trains a setting; its score is the number of correctly predicted training records, with
+exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
 
-Statements, proofs and sources are in docs/proofs.md, 'Private selection', cited by number here. The
-accountant of this name is in `accountants.compose`; statements are made in `privacy.noise`.
+Theorems, proofs and sources are in docs/proofs.md, 'Private selection', cited by number here. The
+accountant is in `accountants.compose`; the privacy statement in `privacy.noise`.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_de
 from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
 
-# Tolerance for the rounding of numbers that are compared with a budget: a few errors of 1e-16.
+# Costs are multiplied by this factor, which covers a few rounding errors of 1e-16.
 _ROUNDING = 1 + 1e-12
-# The largest ln 1/γ: a power of two whose exponential is still finite.
+# The largest ln 1/γ that the search tries: a power of two whose exponential is still finite.
 _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
-# Relative distance, from below, between a training's ρ and the ρ that it may spend.
+# `epsilon_that_spends` ends when a training spends at most its ρ, and at least 1 − _NEAR of it.
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
-# Number of units of the score per record.
+# Scores with noise are integers, in which one record counts as this number of units.
 UNITS = 2**20
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The number of runs: a truncated negative binomial number K of at least 1.
+    """The distribution of the number K ≥ 1 of runs: truncated negative binomial.
 
-    P(K = k) is proportional to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has the
-    slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} ('Private selection', 1).
+    P(K = k) is proportional to (1 − γ)^k Π_{l<k} (l + η)/(l + 1). The derivative of its generating
+    function f is f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} ('Private selection', 1).
     """
 
     eta: float  # η, above −1
@@ -54,12 +54,12 @@ class Runs:
 
     @property
     def name(self) -> str:
-        """The name of the composition in a statement."""
+        """The `composition` of a statement with these runs; :func:`runs_of` reads it."""
         return _NAME.format(eta=self.eta, expected=self.expected)
 
     @property
     def mean(self) -> float:
-        """E[K] for γ."""
+        """E[K], computed from γ."""
         return _mean(self.eta, -arithmetic.log(self.gamma))
 
     def chances(self, most: int) -> list[float]:
@@ -83,26 +83,26 @@ class Runs:
             k += 1
         return k
 
-    # The cost of one more run ----------------------------------------------------------------
+    # What the random number of runs adds to the cost of one run ------------------------------
 
     def pure_slope(self, epsilon: float) -> float:
         """Bound ln f′(u)/f′(u′) for ε-DP runs; attained ('Private selection', 2).
 
-        (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written without overflow for a large ε.
+        The bound is (1 + η) ln((e^ε + γ)/(1 + γe^ε)), in a form without overflow for a large ε.
         """
         shrink = arithmetic.exp(-epsilon)
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def rho_slope(self, rho: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs: Papernot, Steinke ('Private selection', 4)."""
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4)."""
         log = -arithmetic.log(self.gamma)
         return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 
     def profile_slope(self, profile: Callable[[float], float], most: float) -> float:
         """Bound ln f′(u)/f′(u′) by privacy profiles: Koskela et al. ('Private selection', 3).
 
-        `profile` is δ(ε) of a run, for both orders of neighbours, and `most` the largest ε that is
-        tried: each result is a bound.
+        `profile` returns δ(ε) of a run, for both orders of neighbours. Any ε gives a valid bound;
+        the search for a small one tries ε up to `most`.
         """
         low, high = 0.0, most
         for _ in range(60):
@@ -110,11 +110,11 @@ class Runs:
             at_none, at_half = self._ratios(middle, profile(middle))
             low, high = (middle, high) if at_none > at_half else (low, middle)
         ratio = max(self._ratios(high, profile(high)))
-        # −ln γ is the logarithm of the largest possible ratio of slopes f′.
+        # (1 + η)·(−ln γ) bounds the logarithm of the ratio for any mechanism.
         return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Bound the ratio at the two ends, where it may be largest."""
+        """Return the two numbers whose maximum is r of 'Private selection', 3: ε₁ is `epsilon`."""
         delta = min(1.0, delta)
         p = (1 - delta) * arithmetic.exp(-epsilon) / (1 + arithmetic.exp(-epsilon))
         gap = 1 - self.gamma
@@ -150,7 +150,7 @@ def _mean(eta: float, log: float) -> float:
 
 @lru_cache(maxsize=256)
 def runs(eta: float, expected: float) -> Runs:
-    """Find the distribution of K with a shape and a mean.
+    """Find the distribution of K with shape `eta` and mean `expected`.
 
     Raises ValueError if η is not above −1, if it is so close to −1 that γ is not representable, or
     if fewer than one run is expected.
@@ -174,7 +174,7 @@ def runs(eta: float, expected: float) -> Runs:
 
 
 def runs_of(name: str) -> Runs | None:
-    """Return the runs of a composition; None if it has none."""
+    """Return the runs that a statement's `composition` names; None for other compositions."""
     match = _NAMED.fullmatch(name)
     return None if match is None else runs(float(match[1]), float(match[2]))
 
@@ -186,16 +186,17 @@ def runs_of(name: str) -> Runs | None:
 class SelectionBudget:
     """The budget that private selection leaves for one run."""
 
-    epsilon: float  # ε of choice and trainings together; finite, like δ
+    epsilon: float  # ε and δ of the choice and all trainings together; ε is finite
     delta: float
-    runs: Runs  # distribution of their number
-    pure: bool  # whether a run is accounted by its ε; else by ρ of zCDP
-    training: float  # ε of a training, or its ρ
-    score_scale: int  # scale of the score's noise, in units: Laplace if `pure`, else Gaussian
+    runs: Runs
+    pure: bool  # whether the cost of a run is its ε; else it is ρ of zCDP
+    training: float  # the ε (or ρ) that one training may spend
+    # Noise scale of a score, in units of 1/UNITS records: Laplace if `pure`, else Gaussian.
+    score_scale: int
 
     @property
     def training_epsilon(self) -> float:
-        """ε of a training: its own, or converted from ρ at δ (zCDP, CKS conversion)."""
+        """The ε of a training; if its budget is ρ, converted at δ (zCDP, CKS conversion)."""
         return self.training if self.pure else _zcdp_epsilon(self.training, self.delta)
 
 
@@ -208,12 +209,12 @@ def selection_budget(
     score_share: float,
     pure: bool | None = None,
 ) -> SelectionBudget:
-    """Return what one run may spend of the ε and δ of choice and trainings together.
+    """Return the budget of one run, so that choice and trainings together have (ε, δ).
 
-    `eta` and `expected_runs` define :class:`Runs`; the score takes a share in (0, 1) of a run's ε
-    (or ρ). `pure` says whether runs are accounted by ε although δ > 0; by default only if δ = 0.
-    Raises ValueError if a number is out of range, or ε is so small that nothing remains for a
-    training.
+    `eta` and `expected_runs` define :class:`Runs`. The score takes the share `score_share`, in
+    (0, 1), of a run's ε or ρ. `pure` decides whether runs spend ε, not ρ; by default they do if
+    δ = 0. Raises ValueError if a number is out of range, or if ε is so small that nothing remains
+    for a training.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -228,7 +229,7 @@ def selection_budget(
         own = epsilon / (2 + eta)
         guess = own * own / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
-    # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
+    # A score with noise scale s costs ε = UNITS/s, or ρ = (UNITS/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(
@@ -242,13 +243,14 @@ def selection_budget(
 
 
 def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: float) -> float:
-    """Find the ε of a learner's own calibration that spends ρ, or a thousandth less, never more.
+    """Find the ε for which a learner's calibration spends at most ρ, and at least 0.999 ρ.
 
-    The spent ρ of a training, `rho_at(epsilon)`, increases with ε; the search starts at `guess`.
+    A training calibrated for ε spends `rho_at(epsilon)`, which increases with ε. The search starts
+    at `guess`. If it does not converge, the result spends less.
 
-    Raises ValueError if a training has no ρ, or if no training spends so little.
+    Raises ValueError if a training has no ρ, or if it spends more than ρ at any ε that is tried.
     """
-    # ln ρ grows nearly in proportion to ln ε: steps use that, within a bracket.
+    # ρ is nearly proportional to ε². Steps use this, within a bracket.
     low, high, epsilon = 0.0, math.inf, guess
     for _ in range(_MOST_STEPS):
         spent = rho_at(epsilon)

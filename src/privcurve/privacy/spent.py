@@ -1,4 +1,4 @@
-"""What the calls of a ledger cost together: the entries of `privacy.ledger` as costs."""
+"""The total cost of the calls of a ledger."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def epsilon_of_ledger(
     near: float | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> float:
-    """Compose a ledger, for neighbours that matter where calls are on sampled batches.
+    """Return the ε that the calls of a ledger cost together at δ, by an accountant.
 
-    Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee
-    that an entry carries.
+    `near` is a guess of the result, to save time. `neighbours` matters only for calls on sampled
+    batches. Accountants of pure privacy use the ε of each entry; the others use the sharpest
+    guarantee that an entry has.
     """
     chosen = accountant_of(accountant)
     if chosen.name == BASIC:
@@ -42,7 +43,7 @@ def epsilon_of_ledger(
 
 
 def rho_of_ledger(ledger: Sequence[Any]) -> float:
-    """Sum ρ (zCDP) of a ledger; infinite if a call has neither ρ nor ε.
+    """Return the sum of ρ (zCDP) over a ledger; infinite if a call has neither ρ nor ε.
 
     Calls on sampled batches count as if they were on all records.
     """

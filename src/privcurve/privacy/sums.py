@@ -18,46 +18,45 @@ from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
 from privcurve.privacy.sealed import Sealed, batches_of, kernel, open_values
 
-# The largest number of records whose sums fit in 64 bits, and the largest row in units of its grid.
+# The most records of a sum, and the largest entry of a row in units of its grid: within both
+# limits, sums fit in 64 bits.
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
-# Whole numbers up to here are exact in floating point.
+# Integers up to here are exact in floating point; integers below 2^63 do not overflow.
 _EXACT = 2.0**53
 _MOST_WHOLE = 2.0**63
 # Bounds other than 0 lie between these, so that their squares and grids are normal floats.
 LEAST, MOST = 2.0**-400, 2.0**400
-# Grids that are tried for public numbers: most learners scale by such numbers.
+# Units that `unit_of` tries for public numbers: most learners multiply by numbers on such grids.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
 
+# The `batches` of a sum over all records.
 ALL = frozenset({""})
 
 
 class Bounds(NamedTuple):
-    """Public bounds of what one record adds to numbers, and of their change if it is replaced.
+    """Public bounds of rows or sums."""
 
-    All numbers are integer multiples of `unit`, a power of two, unless it is 0. `shift` bounds the
-    public numbers that were added to sums, as rounding also depends on their size. `batches` has
-    the names of the sampled batches in the sums; the empty name means all records.
-    """
-
-    size: Moves
-    change: Moves
-    unit: float
+    size: Moves  # of what one record adds
+    change: Moves  # of the change if one record is replaced
+    unit: float  # a power of two: numbers are integer multiples of it; 0: any numbers
+    # Bound of the public numbers that were added to sums: rounding also depends on their size.
     shift: float = 0.0
+    # The names of the sampled batches in the sums; the empty name means all records.
     batches: frozenset[str] = ALL
 
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
-        """Return these bounds with a rule applied to both."""
+        """Return the bounds with `rule` applied to `size` and `change`, and a new unit if given."""
         unit = self.unit if unit is None else unit
         return Bounds(rule(self.size), rule(self.change), unit, self.shift, self.batches)
 
     @property
     def most(self) -> float:
-        """Maximum size of a sum, which has at most `MOST_RECORDS` records."""
+        """The largest absolute value of a sum over at most `MOST_RECORDS` records."""
         return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
-        """Return how far rounding can move two results apart, if they are at most `most`."""
+        """Return how much rounding adds to the distance of two results of size up to `most`."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:
@@ -75,7 +74,7 @@ class Bounds(NamedTuple):
 
 
 def unit_of(numbers: Floats) -> float:
-    """Return a unit of public numbers; 0 if no unit is known."""
+    """Return the largest number of `_UNITS` that divides all numbers; 0 if none divides them."""
     return next((u for u in _UNITS if np.array_equal(np.rint(numbers / u) * u, numbers)), 0.0)
 
 
@@ -85,7 +84,7 @@ def largest_of(numbers: Floats) -> float:
 
 
 def public_numbers(value: Any) -> Floats | None:
-    """Return public numbers, with those below `LEAST` replaced by 0; None for anything else."""
+    """Return public numbers, with sizes below `LEAST` replaced by 0; None if not public numbers."""
     if isinstance(value, Sealed) or np.asarray(value).dtype.kind not in "biuf":
         return None
     numbers = np.asarray(value, dtype=np.float64)
@@ -94,12 +93,12 @@ def public_numbers(value: Any) -> Floats | None:
 
 
 def as_given(value: Any) -> Any:
-    """Return public numbers as numbers of 64 bits; whole numbers stay whole."""
+    """Return public numbers as float64; integers and booleans are returned unchanged."""
     return value if np.asarray(value).dtype.kind in "biu" else public_numbers(value)
 
 
 class Bounded(Sealed):
-    """Exact values with public bounds."""
+    """Sealed exact values with public bounds: the base class of rows and sums."""
 
     __slots__ = ("_bounds",)
 
@@ -109,7 +108,7 @@ class Bounded(Sealed):
         self._refuse("writing into values with bounds; np.where, or np.column_stack,")
 
     def copy(self) -> Any:
-        """Return itself: nothing writes into it."""
+        """Return itself, as nothing can write into it."""
         return self
 
     def _by_rule(self, ufunc: np.ufunc, *inputs: Any) -> Any:
@@ -136,7 +135,7 @@ class Sum(Bounded):
 
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
-        """Return sums with checked bounds of one record's contribution and of its change."""
+        """Return `values` as sums with the given bounds, which are checked."""
         values = np.asarray(values).view()
         values.flags.writeable = False
         made = cls(values, learner)
@@ -147,10 +146,13 @@ class Sum(Bounded):
         return type(self).make(np.asarray(values), self._learner, bounds)
 
     def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
-        """Return a result with bounds that include rounding; `more` bounds added public numbers."""
+        """Return a result whose bounds include the rounding of `steps` operations.
+
+        `more` bounds the public numbers that were added.
+        """
         bounds = bounds._replace(shift=bounds.shift + more)
         most = bounds.most
-        # Whole numbers are not rounded, and do not leave 64 bits.
+        # Integers are not rounded, as long as they fit in 64 bits.
         is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
         error = 0.0 if is_whole else steps * bounds.error(most)
         bounds = bounds.each(lambda moves: moves.loosened(error)) if error else bounds
@@ -158,22 +160,22 @@ class Sum(Bounded):
 
     @property
     def batches(self) -> frozenset[str]:
-        """The names of the batches that it is of; the empty name is that of all records."""
+        """The names of the sampled batches in the sum; the empty name means all records."""
         return self._bounds.batches
 
     def moves(self, neighbours: str) -> Moves:
-        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
+        """Return bounds of the change of the sums between neighbours, by entry and in norm."""
         moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
-        # a copy, so that writing into it changes nothing
+        # A copy, so that a caller cannot change the bounds by writing into it.
         return moves.with_entries(moves.entries.copy())
 
     def score_range(self, neighbours: str) -> float:
-        """Return the range of the changes of scores, for a choice among them."""
+        """Return the range (max − min) of the changes of these scores, for a choice by them."""
         moves = self.moves(neighbours)
         return min(2 * largest_of(moves.entries), moves.l1)
 
     def norm1(self) -> Self:
-        """Return the L1 norm of all numbers, which moves by at most their L1 distance."""
+        """Return the L1 norm of all numbers; its sensitivity is at most their L1 sensitivity."""
         n = self._array.size
         error = n * self._bounds.error(n * self._bounds.most)
         bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
@@ -233,7 +235,7 @@ class Sum(Bounded):
 
     def over(self, matrix: Floats) -> Self:
         """Return the product of the last axis with a public matrix, or vector."""
-        # A plan imports this file without Numba.
+        # Imported late: planning a run imports this file, and need not load Numba.
         from privcurve.kernels.rows import times_matrix
 
         unit = self._bounds.unit * unit_of(matrix)
@@ -250,7 +252,7 @@ class Sum(Bounded):
 
 
 def inverse_of(number: float) -> tuple[float, float]:
-    """Return the size of a reciprocal, rounded up, and its unit."""
+    """Return |1/number|, rounded up, and its unit (0 if unknown)."""
     inverse = abs(1.0 / number)
     if math.frexp(inverse)[0] == 0.5:
         return inverse, unit_of(np.asarray(inverse))
@@ -258,7 +260,10 @@ def inverse_of(number: float) -> tuple[float, float]:
 
 
 class LoopSum(Sum):
-    """Sums of a registered loop (:func:`adds`), which relies on arguments from this project."""
+    """Sums of a loop that :func:`adds` registers: their bounds rely on the loop's arguments.
+
+    So these bounds count as derived only in learners of this project.
+    """
 
     __slots__ = ()
 
@@ -271,7 +276,7 @@ def joined(parts: Sequence[Sum]) -> Sum:
 
 
 def join_bounds(parts: Sequence[Bounds]) -> Bounds:
-    """Return the bounds of stacked numbers."""
+    """Return the bounds of numbers that are concatenated along the first axis."""
     size, change = (
         join(moves, np.concatenate([m.entries for m in moves]))
         for moves in ([p.size for p in parts], [p.change for p in parts])
@@ -292,16 +297,16 @@ def is_open(values: Any) -> bool:
     return isinstance(values, Bounded) and not values._learner
 
 
-# Loops with bounds, by name.
+# Registered loops by name, each with the function that returns the bounds of its sums.
 LOOPS: dict[str, Any] = {}
 
 
 def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
-    """Return a loop's total as a sum; with several bounds, as concatenated sums."""
+    """Return a loop's total as a `LoopSum`; with several bounds, split it into a list of sums."""
     if isinstance(bounds, Bounds):
         return LoopSum.make(total, learner, bounds)
     shapes = [part.size.entries.shape for part in bounds]
-    # The one axis along which they are concatenated.
+    # The axis along which the loop has concatenated its sums.
     axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
     start, parts = 0, []
     for shape, part in zip(shapes, bounds, strict=True):
@@ -311,9 +316,9 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
 
 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return a decorator for a method that adds up contributions of one part (`parts.Totals`).
+    """Return a decorator for a method that adds up the contributions of one part of the records.
 
-    `bounds` gets None instead of the part; see :func:`adds`.
+    See `parts.Totals`, and :func:`adds`: `bounds` gets None in place of the part.
     """
 
     def register(loop: Any) -> Any:
@@ -325,11 +330,11 @@ def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
-    """Return a decorator for a loop that adds up what each record contributes, into a `LoopSum`.
+    """Return a decorator for a loop that adds up one contribution per record, into a `LoopSum`.
 
-    The loop clips each contribution to the result of `bounds` for the loop's arguments, of which
-    `bounds` may use only the public ones. `LOOPS` lists these loops; a test checks that the
-    contribution of a record does not depend on others, and is within its bounds.
+    The loop must clip each contribution to `bounds(*arguments)`, which may use only the public
+    arguments of the loop. `LOOPS` lists these loops; a test checks that the contribution of a
+    record does not depend on other records, and is within the bounds.
     """
 
     def register(loop: Any) -> Any:

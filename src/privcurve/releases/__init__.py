@@ -1,1 +1,1 @@
-"""Released models, their cards, and the dataset's privacy budget."""
+"""Releases: private models with their cards, and the privacy budget of each dataset."""

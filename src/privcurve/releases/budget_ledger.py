@@ -3,10 +3,10 @@
 Costs add up by basic composition: the ledger sums the epsilons and the deltas. Basic composition
 also holds if the choice of a release depends on earlier releases, as long as the budget is fixed
 (Rogers, Roth, Ullman and Vadhan, 2016: a privacy filter). Before the ledger adds costs, it converts
-each cost to one relation of neighbours. A guarantee for ``add-remove`` neighbours counts twice its
-ε for ``replace-one`` neighbours, since replacing a record means removing one and adding another. A
-guarantee for ``replace-one`` neighbours implies none for ``add-remove`` neighbours: the release may
-show the number of records, and two ``add-remove`` neighbours differ in it.
+each cost to one relation of neighbours. A guarantee with ε for ``add-remove`` neighbours implies
+one with 2ε for ``replace-one`` neighbours, since replacing a record means removing one and adding
+another. A guarantee for ``replace-one`` neighbours implies none for ``add-remove`` neighbours: the
+release may show the number of records, and two ``add-remove`` neighbours differ in it.
 
 The ledger is an append-only file of JSON lines. A release first writes its price to the disk, under
 a lock, and then trains: two releases at the same time cannot both spend the same remainder, and a
@@ -47,7 +47,7 @@ RESERVED = "reserved"
 DONE = "done"
 FAILED = "failed"
 
-# Relative tolerance for rounding: 0.1 + 0.2 must not exceed 0.3.
+# Relative tolerance for rounding errors: prices of 0.1 and 0.2 must fit into a budget of 0.3.
 TOLERANCE = 1e-9
 
 
@@ -70,7 +70,7 @@ class Price:
     public: tuple[str, ...] | None = ()
 
     def convert(self, relation: str) -> Price | None:
-        """Return the price for another relation; None if the guarantee implies none for it."""
+        """Return the price for another relation; None if the guarantee does not extend to it."""
         if words.implies(self.neighbours, relation):
             return Price(self.epsilon, self.delta, relation, self.unit)
         if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):
@@ -90,13 +90,13 @@ class Price:
 
     @property
     def claim(self) -> str:
-        """The joint guarantee of releases, in words."""
+        """The price as text for readers; says so if it guarantees nothing."""
         vacuous = math.isinf(self.epsilon) or self.delta >= 1
         return f"{self}: nothing is guaranteed" if vacuous else str(self)
 
     @property
     def content(self) -> dict[str, Any]:
-        """The price as JSON content."""
+        """The price as a mapping for JSON, with an infinite ε as text."""
         epsilon = "inf" if math.isinf(self.epsilon) else self.epsilon
         unit: dict[str, Any] = {"unit": self.unit} if self.unit else {}
         if self.neighbours == words.PRIVATE_COLUMNS and self.public is not None:
@@ -138,7 +138,7 @@ class Budget(Price):
             return None
         spent = total(list(prices), self.neighbours)
         epsilon, delta = self.epsilon - spent.epsilon, self.delta - spent.delta
-        # Rounding: 0.1 and 0.2 use up 0.3.
+        # A remainder that is only a rounding error counts as nothing.
         return Price(
             epsilon if epsilon > TOLERANCE * self.epsilon else 0.0,
             delta if delta > TOLERANCE * self.delta else 0.0,
@@ -147,7 +147,7 @@ class Budget(Price):
         )
 
     def admits(self, price: Price) -> bool:
-        """Return whether a total is within the budget."""
+        """Return whether a total price is within the budget, up to rounding errors."""
         slack = 1 + TOLERANCE
         return price.epsilon <= self.epsilon * slack and price.delta <= self.delta * slack
 
@@ -155,24 +155,24 @@ class Budget(Price):
 def total(prices: Sequence[Price], neighbours: str) -> Price:
     """Return the total price of releases for one relation of neighbours.
 
-    ε is infinite if one price does not convert to the relation. All prices have the same unit: the
-    ledger refuses a release with another unit.
+    ε is infinite if one of the prices does not convert to the relation. All prices have the same
+    unit, as the ledger refuses a release with another unit.
     """
     unit = next((price.unit for price in prices), "")
     converted = [price.convert(neighbours) for price in prices]
     stated = [price for price in converted if price is not None]
     if len(stated) < len(converted):
         return Price(math.inf, 0.0, neighbours, unit)
-    # Everything is (0, 1)-DP.
+    # A larger δ than 1 says no more: every mechanism is (0, 1)-DP.
     delta = min(1.0, math.fsum(price.delta for price in stated))
     return Price(math.fsum(price.epsilon for price in stated), delta, neighbours, unit)
 
 
 def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
-    """Return the total price of releases, for each relation that a release or the budget has.
+    """Return the total price of all releases, for each relation that a release or the budget has.
 
-    Card, terminal and ledger all state these totals. Without a limit the budget is for
-    ``replace-one`` neighbours. Relations are in the order of ``privacy.budget.NEIGHBOURS``.
+    Card, terminal and ledger all state these totals. A budget without a limit has the relation
+    ``replace-one``. Relations are in the order of ``privacy.budget.NEIGHBOURS``.
     """
     names = {budget.neighbours, *(price.neighbours for price in prices)}
     return [total(prices, relation.name) for relation in words.NEIGHBOURS if relation.name in names]
@@ -192,15 +192,18 @@ class Release:
 
     number: int  # from 1
     price: Price
-    # `reserved` (it began), `done` or `failed`. A release in any state is spent.
+    # `reserved` (it began), `done` or `failed`. In each state, its price is spent.
     state: str
-    facts: Mapping[str, Any]  # other keys of the lines at its begin and end
-    n_comparisons: int = 0  # number of comparisons before it
+    facts: Mapping[str, Any]  # the other keys of its two lines in the ledger
+    n_comparisons: int = 0  # number of comparisons of learners before this release
 
 
 @dataclass
 class _Content:
-    """The content of a ledger; `heads` has the digest of the bytes before each line, and of all."""
+    """The content of a ledger.
+
+    `heads` has the digest of the bytes before each line, and at the end the digest of all bytes.
+    """
 
     releases: dict[int, Release] = field(default_factory=dict)
     comparisons: list[Mapping[str, Any]] = field(default_factory=list)
@@ -223,10 +226,11 @@ class _Content:
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
-            # The first line reserved the requested δ; the ledger charges the used δ.
+            # The first line reserved the requested δ; the last line has the δ of the statement,
+            # which is charged.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
             price = replace(release.price, delta=delta)
-            # A resumed release loses the error of its first attempt.
+            # If a failed release was resumed, drop the error of its first attempt.
             facts = {key: fact for key, fact in release.facts.items() if key != "error"} | entry
             self.releases[number] = replace(release, price=price, state=state, facts=facts)
 
@@ -246,15 +250,18 @@ class BudgetLedger:
         return self._content().comparisons
 
     def heads(self) -> list[str]:
-        """Return the digest of the ledger up to the end of each line, in order."""
+        """Return for each line, in order, the digest of the ledger up to its end.
+
+        The last of these digests identifies the present state of the ledger.
+        """
         return self._content().heads[1:]
 
     def continues(self, head: str) -> bool:
-        """Return whether the ledger had a head (:meth:`heads`) at some time, or has it now."""
+        """Return whether `head` is the digest of the ledger now, or was at some time."""
         return head in self._content().heads
 
     def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
-        """Raise BudgetError or LedgerError if the ledger can't admit a release at `price`.
+        """Raise BudgetError or LedgerError if the ledger must refuse a release at `price`.
 
         With `large_delta` the deltas of all releases may add up to 1 or more.
         """
@@ -282,16 +289,16 @@ class BudgetLedger:
         return release
 
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
-        """Write that learners are compared on the records, which is not private."""
+        """Append a line about a comparison of learners on the records, which is not private."""
         with _open(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
-        """Write that a release ended, ``done`` or ``failed``. It stays spent in both cases.
+        """Append the line that ends a release as ``done`` or ``failed``; its price stays spent.
 
-        `facts` may have the used `delta`, if it is smaller than the reserved δ.
+        `facts` may contain `delta`: the δ to charge, if it is smaller than the reserved δ.
         """
         with _open(self.path) as file:
             self._read(file.read())
@@ -357,7 +364,7 @@ class BudgetLedger:
         lines = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(lines)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # An incomplete last line belongs to a process that was killed before its release began.
+            # Remove an incomplete last line: its process was killed before its release began.
             file.truncate(len(lines))
             file.seek(len(lines))
             append(file.fileno(), text.encode() + b"\n")
@@ -425,7 +432,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 
 @contextmanager
 def lock_releases(folder: Path) -> Iterator[None]:
-    """Lock a folder of ledgers: until the end no other release begins in any of them."""
+    """Lock a folder of ledgers: while it is locked, no other release begins in any of them."""
     _make_folder(folder)
     with lock_folder(folder):
         yield
@@ -433,7 +440,7 @@ def lock_releases(folder: Path) -> Iterator[None]:
 
 def _make_folder(folder: Path) -> None:
     with write_errors(folder):
-        # The folder and its parent are private; those above them may be shared.
+        # Only the owner may read this folder and its parent; folders above them may be shared.
         folder.parent.parent.mkdir(parents=True, exist_ok=True)
         for private in (folder.parent, folder):
             private.mkdir(mode=0o700, exist_ok=True)

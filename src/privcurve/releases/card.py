@@ -31,15 +31,15 @@ from privcurve.releases.request import format_parameter
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
-# Largest numbers of mechanism calls, lines of a model and names in a list on a card. The model's
-# file has all of them.
+# Maximum numbers of mechanism calls, of lines of a model, and of names in a list on a card, to keep
+# it readable. The file of the model has all of them.
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
-# A card draws only the most important shapes, and the most important categories of a shape.
+# A card draws only this many shapes (the effects of columns on the score), the most important ones.
 MOST_SHAPES = 5
 
-# Keys of a description's `about`, and their titles on the card.
+# Keys of `about` in a description, with their titles on the card.
 ABOUT_WHOM = {
     "owner": "who",
     "contact": "contact",
@@ -119,7 +119,7 @@ def card(released: Released, checksum: str) -> Page:
 
 
 def _summarise(released: Released, checksum: str) -> Rows:
-    """Return the rows of the summary: origin, date, purpose and guarantee."""
+    """Return the table at the top of the card: owner, date, label, columns, records and price."""
     about, label = released.description.about, released.domain.label
     missing = [title for key, title in ABOUT_WHOM.items() if key not in about]
     day = released.release.facts["at"].partition("T")[0]
@@ -174,7 +174,7 @@ def _describe_neighbours(released: Released) -> str:
 
 
 def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
-    """Yield the candidates of a private choice. Its scores are not released."""
+    """Yield a row with the candidates of a private choice; their scores are not released."""
     request = released.request
     if not is_choice(request.learner):
         return
@@ -245,7 +245,7 @@ def _explain_budget(released: Released) -> Iterator[Block]:
 
 
 def explain_price(price: Price) -> str:
-    """Explain a guarantee by the success of a guess, for a reader who does not know ε."""
+    """Explain a guarantee by how often a guess can be right, for readers who do not know ε."""
     whose = f"those of one {price.unit}" if price.unit else "one, say yours"
     them, are = ("them", "those are") if price.unit else ("it", "it is")
     doubt = {
@@ -253,7 +253,8 @@ def explain_price(price: Price) -> str:
         words.PRIVATE_COLUMNS: (
             f"Of what is private in {them} they know two possibilities, each as likely."
         ),
-        # The secret is membership in the dataset, as held-out records answer a query, too.
+        # The secret is whether a record is in the dataset, not whether it trained the model: a
+        # record that is held out answers a query, too.
         words.ADD_REMOVE: f"Whether {are} among the records at all is as likely as not.",
     }[price.neighbours]
     return (
@@ -279,12 +280,12 @@ def _state_guarantee(released: Released) -> Iterator[Block]:
 
 
 def name_pages(text: str) -> str:
-    """Replace paths of documentation pages by titles: card readers may lack the files."""
+    """Replace paths of documentation pages by titles, as readers of a card may lack the files."""
     return re.sub(r"\b(?:docs|papers)/([\w/]+)\.md", r"“\1” in privcurve's documentation", text)
 
 
 def _state_quality(released: Released) -> Iterator[Block]:
-    """State the measured quality on records outside the training, if the release paid for it."""
+    """State the quality on held-out or public test records; or say that it was not measured."""
     if released.judgement is not None:
         yield from _state_judgement(released, released.judgement)
     elif released.accuracy is not None:
@@ -304,7 +305,7 @@ def _state_quality(released: Released) -> Iterator[Block]:
 
 
 def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
-    """State the measures on the hold-out; all follow from its noisy counts."""
+    """State the quality on the hold-out. All numbers are computed from its noisy counts."""
     area = f"AUC {judged.auc}; better" if judged.auc is not None else "Better"
     yield Text(
         f"{area} than the base rate, which says the same of everyone: {judged.better}.",
@@ -314,7 +315,7 @@ def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
     if judged.auc is not None:
         rows.append(("AUC", str(judged.auc), "0.5 is a coin toss, 1 is perfect"))
     if judged.gain is not None and judged.measured_by != "AUC":
-        # One digit more than for the AUC, so that rounding cannot make gain and margin equal.
+        # Show a digit more than needed: rounding must not make the gain look equal to its margin.
         digits = min(places_of(judged.gain.margin, 3) + 1, 4)
         if judged.loss is not None:
             base = f"smaller is better; the base rate has {judged.base_loss:.{digits}f}"
@@ -389,7 +390,7 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Text]:
-    """Explain why the hold-out can show an effect that no test of a single column shows."""
+    """Explain why the hold-out shows an effect although no test of a single column does."""
     judged = released.judgement
     if judged is not None and judged.better == YES and explanation.is_like_constant:
         yield Text(
@@ -399,7 +400,7 @@ def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Tex
 
 
 def _draw_columns(explanation: Explanation) -> Iterator[Block]:
-    """Draw the values that the most important columns add to the score of two classes."""
+    """Draw what the most important columns add to the score; nothing for more than two classes."""
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.drawn for shape in explanation.used[:MOST_SHAPES]]
@@ -415,7 +416,10 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
-    """Yield the score that each value of each column adds, or the model in words."""
+    """Yield tables of the score that each value of a column adds.
+
+    A model that is not a sum over columns is described in words first.
+    """
     if not explanation.is_sum:
         yield Code(_describe_model(released))
     for shape in explanation.used:
@@ -425,7 +429,7 @@ def _list_effects(explanation: Explanation, released: Released) -> Iterator[Bloc
 
 
 def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
-    """Warn if a model always gives the same label."""
+    """Warn if a model gives the same label to every record."""
     if not explanation.is_sum:
         return
     if not explanation.used:
@@ -448,7 +452,7 @@ def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
 
 
 def _describe_model(released: Released) -> str:
-    """Return the model as text, without the end of a long text."""
+    """Return the model as text, at most `MOST_LINES` lines of it."""
     text = models.load(released.path(MODEL)).describe()
     if text == released.learner_name:
         title = registry.entry(released.learner_name).title
@@ -460,7 +464,7 @@ def _describe_model(released: Released) -> str:
 
 
 def _list_calls(released: Released) -> Iterator[Block]:
-    """Yield the mechanism calls of the fit, whether its seed is secret or public."""
+    """Yield a table of the mechanism calls of the fit; calls that differ by name share a row."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in released.fit_statement.ledger:
         entry = replace(entry, what=name_columns(entry.what, released.domain.names))

@@ -1,4 +1,4 @@
-"""The pictures on a card: the shape of one column, with intervals and numbers of people."""
+"""Draw shapes for a card: what the values of a column add to the score, with numbers of people."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from privcurve.figures import pictures
 from privcurve.models.shape import Shape
 from privcurve.numerals import two_digits
 
-# Largest number of categories in a picture.
+# Maximum number of categories in a picture: the ones with the largest effects are drawn.
 MOST_ROWS = 12
-# Shares of a picture's width: numeric bins end at the first, the bin of missing values starts at
-# the second.
+# For a column with missing values, as shares of the width of the picture: where the bins of numbers
+# end, and where the bin of missing values starts.
 NUMBERS, MISSING = 0.9, 0.93
 
 
 def draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
-    """Return a picture of the score that each value of a column adds (two classes).
+    """Return an SVG picture of what each value of a column adds to the score of two classes.
 
     `ends` are the limits of the axis of scores.
     """
@@ -54,7 +54,10 @@ def draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
 
 
 def _label_numbers(column: Column) -> list[tuple[str, float]]:
-    """Return ticks of a numeric column's axis; a whole number has its tick amid its bin."""
+    """Return the ticks (text, value) on the axis of a numeric column.
+
+    The tick of a whole number is in the middle of its bin.
+    """
     low, high = column.edges[0], column.edges[-1]
     if column.dates:
         return [(format_day(day), day) for day in (low, (low + high) // 2, high)]

@@ -23,11 +23,12 @@ from privcurve.releases.request import Request, format_parameter
 # Users write this in place of a learner's name.
 CHOOSE = "choose"
 
-# A choice among learners needs more runs than a choice among settings of one learner, since a
-# single run keeps a random candidate. The value is from Adult, which is public (docs/tuning.md).
+# The expected number of trainings of `choose`. The default of `tuned` is smaller: a choice among
+# learners needs more trainings than a choice among settings of one learner, as a single training
+# keeps a random candidate. The value was found on Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
-# Parameters that `choose` sets.
+# Parameters that `choose` sets itself, so that a user must not set them.
 _FIXED = ("learner", "settings")
 
 
@@ -35,14 +36,17 @@ _FIXED = ("learner", "settings")
 class Choice:
     """The candidates of a private choice, and their prices."""
 
-    request: Request  # the same release, with the learner `tuned`
-    titles: tuple[str, ...]  # of the candidates
-    prices: tuple[float, ...]  # the ε of one training of each candidate, for one record
-    left_out: tuple[str, ...]  # learners that do not suit this δ, with the reason
+    request: Request  # the request with the learner `tuned` in place of `choose`
+    titles: tuple[str, ...]  # names of the candidates
+    prices: tuple[float, ...]  # for each candidate, the ε of one training, for one record
+    left_out: tuple[str, ...]  # learners that do not suit the request's δ, with the reason
     runs: float  # expected number of trainings
 
     def lines(self) -> list[str]:
-        """Return lines with the candidates and the ε of each; both are known before training."""
+        """Return lines that name the candidates, with the ε of a training of each.
+
+        They do not depend on the records.
+        """
         whose = "" if self.request.unit is None else " of one record"
         candidates = ", ".join(
             f"{title} (ε = {price:.2g}{whose})"
@@ -55,7 +59,7 @@ class Choice:
 
 
 def is_choice(learner: str) -> bool:
-    """Return whether a release with this learner's name chooses privately on the records."""
+    """Return whether `learner` stands for a private choice: ``choose`` or ``tuned``."""
     return learner in (CHOOSE, tuning.NAME)
 
 
@@ -112,7 +116,8 @@ def choice(request: Request, description: Description) -> Choice:
 def check_budget(request: Request, description: Description) -> None:
     """Raise ReleaseError if the budget of the records can't pay for a choice.
 
-    This check comes before the choice is priced. A release repeats it, and checks delta, too.
+    The caller uses this check before `choice` computes prices, which takes seconds. A release
+    repeats the check, and checks δ, too.
     """
     records = description.records_name
     price = replace(request, learner=tuning.NAME, unit=description.unit).price(secret=True)
@@ -120,14 +125,14 @@ def check_budget(request: Request, description: Description) -> None:
 
 
 def closing_sentence(released: Released) -> str:
-    """Return the closing sentence of a choice; it contains released facts only."""
+    """Return a sentence with the result of a private choice, from released facts only."""
     title = by_rule.name_of(released.learner_name, released.setting)
     price = replace(released.price, epsilon=released.request.epsilon)
     return f"At {price} the private choice kept {title} ({_format_setting(released.setting)})."
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Name candidates by their learners, with the settings if a learner occurs twice."""
+    """Return names of candidates: the learner, with its settings if it occurs more than once."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

@@ -1,4 +1,7 @@
-"""The attack that a card may cite; it uses a made-up table, which follows from public facts."""
+"""Store the success of an attack on a made-up table, for the card of a release to cite.
+
+The made-up table is computed from public facts alone, so that the result is public.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ FOLDER = Path("results/attacks")
 
 @dataclass(frozen=True)
 class Cited:
-    """The success of an attack that guesses between two equally likely secrets."""
+    """The success of an attack that guesses which of two equally likely secrets is true."""
 
     right: float  # share of right guesses
-    error: float  # its standard error
+    error: float  # standard error of `right`
     most: float  # the largest share that the guarantee allows
-    n_fits: int
+    n_fits: int  # number of attacked models
 
     def sentence(self) -> str:
         """Return a sentence that states the success of the attack."""
@@ -35,7 +38,7 @@ class Cited:
 
 
 def write(cited: Cited, request: Request, description: Description) -> Path:
-    """Store the result of an attack on a made-up table; cards of equal requests cite it."""
+    """Store the success of an attack, for cards of releases with the same request."""
     path = _path(description)
     content = {"of": _key(request, description), **asdict(cited)}
     replace_text(path, json.dumps(content, indent=1) + "\n")
@@ -43,7 +46,7 @@ def write(cited: Cited, request: Request, description: Description) -> Path:
 
 
 def read(request: Request, description: Description) -> Cited | None:
-    """Return the stored attack for a request, or None."""
+    """Return the stored success of an attack for this request; None if there is none."""
     try:
         content = json.loads(_path(description).read_text(encoding="utf-8"))
         if content.pop("of") != _key(request, description):

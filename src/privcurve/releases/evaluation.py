@@ -1,4 +1,7 @@
-"""Measure a model on a labelled table, by group: exactly (for the owner) or with noise."""
+"""Measure a model on a labelled table, for all records and by group.
+
+The measures are exact, for the owner alone, or computed from noisy counts, which are released.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, MISSING = "all", "(missing)"
-# Largest number of groups of a column that is not a column of the model.
+# Maximum number of groups, if the column of groups is not a column of the model.
 MOST_GROUPS = 50
 
 Measure = tuple[float, float]  # a value and its standard error
@@ -39,7 +42,7 @@ UNMEASURED: Measure = (math.nan, math.nan)
 
 
 class Answers(NamedTuple):
-    """The answers of a model about labelled records."""
+    """The labels of records, and the answers and scores that a model gives them."""
 
     groups: tuple[str, ...]  # names of the groups
     group: Ints  # (n_rows,): position of the record's group
@@ -61,11 +64,11 @@ class Answers(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Measures of one group, each with its standard error."""
+    """Measures of the model on one group of records, each with its standard error."""
 
     group: str
-    n: float
-    error: Measure
+    n: float  # number of records, exact or noisy
+    error: Measure  # share of wrong answers
     auc: Measure = UNMEASURED
     predicted: Measure = UNMEASURED  # mean probability of the positive class
     actual: Measure = UNMEASURED  # share of the positive class
@@ -158,10 +161,10 @@ def ask(
 
 
 def _place_spellings(places: dict[str, int]) -> dict[str, int]:
-    """Return the position of the class of each spelling of a label.
+    """Return the position of a class by each spelling of its label.
 
-    `places` has the spellings of the training files. If the classes are truth values, the result
-    has all spellings of truth values.
+    `places` has the spellings of the training files. If the two classes are truth values, the
+    result adds all other spellings of truth values.
     """
     places_of = {
         truth: {places[t] for t in texts if t in places} for truth, texts in TRUTHS.items()
@@ -173,7 +176,10 @@ def _place_spellings(places: dict[str, int]) -> dict[str, int]:
 
 
 def _read_group(text: str, markers: Markers) -> str:
-    """Return the group of a text, read like a category: 1.0 means 1, and NA may mean missing."""
+    """Return the group of a record from its text, which is read like a category.
+
+    1.0 is the group 1, and a marker of missing values is the group `MISSING`.
+    """
     word = text.strip()
     return MISSING if markers.include(word) else strip_point(word, markers.decimal)
 
@@ -194,8 +200,8 @@ def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
     """Return the measures of all records and of each group, and the names of small groups.
 
-    Small groups have fewer than `least` records and no measures. The result omits groups without a
-    record.
+    A group with fewer than `least` records is small, and is not measured. Groups without records
+    are left out.
     """
     rows, small = [_measure(ALL, answers)], []
     for k, name in enumerate(answers.groups):
@@ -255,25 +261,31 @@ class Noisy(NamedTuple):
 def release(
     answers: Answers, model: Path, table: Path, dataset: str, by: str | None, epsilon: float
 ) -> Noisy:
-    """Release the counts of records by group, label and answer, with discrete Laplace noise.
+    """Count records by group, label and answer with discrete Laplace noise, and measure the model.
 
     The query is one vector of disjoint counts: replacing a record changes two counts by one, adding
-    a record changes one (``privacy.sensitivity.counts.histogram_l1``). The model and the groups are
-    public. The function writes the price into the ledger of the dataset before it draws noise.
+    a record changes one count by one (``privacy.sensitivity.counts.histogram_l1``). The model and
+    the groups are public. The function writes the price into the ledger of the dataset before it
+    draws noise.
 
     Parameters
     ----------
     answers : Answers
-        Without groups, or grouped by a column of the model: group names from a table are not
+        Without groups, or grouped by a column of the model: the values of another column are not
         public.
     model, table : Path
-        The files of the model and of the table behind `answers`.
+        The files of the model and of the table that `answers` were computed from.
     dataset : str
         The dataset whose budget pays.
     by : str or None
-        The column of groups.
+        The column of groups, for the ledger.
     epsilon : float
-        The price.
+        The price of the query.
+
+    Returns
+    -------
+    Noisy
+        The measures of all records and of each group, and the entry in the ledger.
 
     Raises
     ------
@@ -324,17 +336,17 @@ def release(
     spread = math.sqrt(2) * call.scale / PARTS
     rows = [_measure_counts(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
     rows += [_measure_counts(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
-    # If this line can't be written, the release stays reserved, which counts as spent.
+    # If the ledger can't be written now, the release stays reserved, which counts as spent.
     with contextlib.suppress(OSError):
         ledger.close(entry, DONE, {})
     return Noisy(rows, entry, ledger.path)
 
 
 def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
-    """Return the measures of noisy counts.
+    """Compute the measures of a group from its noisy counts.
 
-    `counts` has the shape (n_classes, n_classes), labels by answers; `spread` is the standard
-    deviation of the noise of each count.
+    `counts` has the shape (n_classes, n_classes): a row per label, a column per answer. `spread` is
+    the standard deviation of the noise of each count.
     """
     n, n_classes = float(counts.sum()), len(counts)
 
@@ -342,8 +354,8 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
         if n <= 0:
             return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
-        # The noise of each cell changes the total; the noise of the counted cells also changes
-        # the count.
+        # All counts are in the denominator, and `n_cells` of them also in the numerator: noise of
+        # size z changes the share by z(1 − share)/n in these, and by z·share/n in the others.
         rest, noise = 1 - value, spread / n
         n_others = n_classes * n_classes - n_cells
         weight = n_cells * (rest * rest) + n_others * (value * value)
@@ -361,7 +373,7 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Draw the measures of groups with two standard errors, one panel for each measure."""
+    """Draw the measures of groups, with bars of two standard errors; a panel for each measure."""
     extras.check("matplotlib", "a picture of an evaluation")
     from matplotlib.figure import Figure
 

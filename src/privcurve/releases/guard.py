@@ -1,9 +1,9 @@
 """Check, before a release reserves its price, that its ledger lists all earlier releases.
 
-A ledger is in a working folder: it can be lost, and a copy of the records can leave it behind. So
-the owner's folder of seeds also keeps a trace of each ledger: the number of releases, the digest of
-the lines (which identifies a ledger that was moved), and digests of its raw files and encoded
-records. Traces never leave that folder.
+A ledger is in a working folder: it can be lost, and a copy of the records elsewhere comes without
+it. So the owner's folder of seeds keeps a trace of each ledger: the number of releases, digests of
+the ledger after each line (which identify a ledger that was moved), and digests of its raw files
+and encoded records. Traces never leave the folder of seeds.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, lock_releas
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import MODEL
 
-# A folder in the folder of seeds.
+# The folder of traces in the folder of seeds.
 FOLDER = "ledgers"
 
-# Bytes; larger than any trace.
+# Free bytes that the disk must have before a release begins: more than any trace needs.
 ROOM = 2**20
 
 
@@ -34,11 +34,12 @@ ROOM = 2**20
 def guard(
     ledger: BudgetLedger, description: Description, digests: set[str], output: Path | None = None
 ) -> Iterator[None]:
-    """Guard the reservation of a price: lock out other releases, and update the trace at the end.
+    """Check the ledger before a price is reserved in the context, and update its trace at the end.
 
-    `digests` are the digests of the records (:class:`Traces`). `output` is the folder of the model,
-    if it is not a numbered folder next to the ledger. Raises ReleaseError if the ledger lacks
-    releases, or if another ledger has releases of the same records.
+    No other release can begin while the context is open. `digests` are the digests of the records
+    (:class:`Traces`). `output` is the folder of the model, if it is not a numbered folder next to
+    the ledger. Raises ReleaseError if the ledger lacks releases, or if another ledger has releases
+    of the same records.
     """
     traces = Traces(ledger, description, digests)
     with lock_releases(RELEASES):
@@ -54,7 +55,7 @@ def guard(
 def check_complete(ledger: BudgetLedger, description: Description) -> None:
     """Raise ReleaseError if a ledger lacks releases, or another ledger has some of its files.
 
-    The check reads only files that exist, and no encoded records.
+    The check ignores files that are missing, and does not read encoded records.
     """
     files = list(description.source_files())
     paths = [Path(file.local) for file in files if file.local is not None]
@@ -66,7 +67,10 @@ def check_complete(ledger: BudgetLedger, description: Description) -> None:
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
-    """Raise ReleaseError if a numbered folder, except `output`, has no release in the ledger."""
+    """Raise ReleaseError if a numbered folder belongs to no release in the ledger.
+
+    `output` is an exception, and so are the folders that releases in the ledger name.
+    """
     releases = ledger.releases()
     folders = [release.facts["folder"] for release in releases if "folder" in release.facts]
     named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
@@ -81,13 +85,17 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
 
 
 def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
-    """Raise ReleaseError if a ledger of another name has these records: its budget is separate."""
+    """Raise ReleaseError if the ledger of another dataset has releases of the same records.
+
+    Two ledgers of the same records would not add up their costs.
+    """
     for path in sorted(RELEASES.glob("*/")):
         if path.name == records:
             continue
         other = BudgetLedger(path)
         for release in other.releases():
-            # A file that was saved again has other bytes, but usually equal encoded records.
+            # Compare encoded records, too: a file that was saved again has other bytes, but usually
+            # the same encoded records.
             facts = release.facts
             if digests & {facts.get("checksum"), *facts.get("sources", {}).values()}:
                 raise ReleaseError(same_records(records, dataset, path.name, other.path))
@@ -98,10 +106,11 @@ def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace of the ledger of the dataset `records`.
+    """What the owner's folder stores about the ledger of the dataset `records`.
 
-    `ledger` is the last known path of the ledger; `heads` are its digests
-    (:meth:`BudgetLedger.heads`); `digests` are SHA-256 of raw files and encoded records.
+    `ledger` is the last known path of the ledger, and `releases` its number of releases. `heads`
+    are digests of the ledger (:meth:`BudgetLedger.heads`), `digests` the SHA-256 of raw files and
+    encoded records.
     """
 
     ledger: str
@@ -112,10 +121,11 @@ class Trace:
 
 
 class Traces:
-    """The traces in the owner's folder, seen from one ledger.
+    """The traces in the owner's folder, to check and update for one ledger.
 
-    `digests` are SHA-256 of the raw files and of the encoded records of a release. The ledger of a
-    public benchmark leaves no trace, but its records are compared with the traces of other ledgers.
+    `digests` are the SHA-256 of the raw files and of the encoded records of a release. The ledger
+    of a public benchmark leaves no trace, but its records are compared with the traces of other
+    ledgers.
     """
 
     def __init__(
@@ -129,19 +139,19 @@ class Traces:
         self._keeps = not description.public_benchmark
 
     def lock(self) -> AbstractContextManager[None]:
-        """Lock the owner's folder: until the end no release begins in any working folder."""
+        """Lock the owner's folder: while locked, no release begins in any working folder."""
         return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
         """Raise ReleaseError if the ledger lacks releases, or another ledger has its records."""
         for path, trace in self._read_all().items():
-            # A trace of this ledger, perhaps from before it was moved.
+            # This is a trace of the ledger itself, perhaps from before the ledger was moved.
             if self._ledger.continues(trace.heads[-1]):
                 continue
             if path == self._file:
                 raise ReleaseError(self._explain_loss(trace))
-            # A shared head means that one ledger is a copy of the other: each line has a digest of
-            # all earlier lines, and a random word.
+            # Each line of a ledger has a digest of all earlier lines, and a random token. So if two
+            # ledgers share a head, one of them is a copy of the other.
             if {*self._ledger.heads()} & {*trace.heads}:
                 raise ReleaseError(
                     f"the ledger {self._ledger.path} is a copy of {trace.ledger}, which has "
@@ -157,12 +167,12 @@ class Traces:
                 raise ReleaseError(same_records(*names, display_path(ledger), place))
 
     def prepare(self) -> None:
-        """Check that a trace can be written."""
+        """Raise WriteError if there is no room for a trace."""
         if self._keeps:
             check_room(self.folder, ROOM)
 
     def keep(self) -> None:
-        """Write the trace: the current heads of the ledger, and the digests of its records."""
+        """Write the present trace of the ledger, and remove traces from before it was moved."""
         if not self._keeps:
             return
         earlier = {

@@ -1,8 +1,8 @@
-"""A hold-out: records that do not train, and answer one query, which is charged.
+"""A hold-out: records that do not train the model, but measure it by one private query.
 
 The split does not depend on the values of the records (docs/proofs.md, 'Hold-out'). For replace-one
 neighbours it is a public function of the row number in the raw file, or of the first row of each
-person. For add-remove neighbours each record, or person, has its own secret coin.
+person. For add-remove neighbours, a secret coin for each record, or person, decides.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Parts:
     """The two parts of the training records; each record is in exactly one part."""
 
     train: NDArray[np.intp]  # positions among the encoded records, in increasing order
-    held: NDArray[np.intp]
+    held: NDArray[np.intp]  # positions of the held-out records, likewise
 
 
 def read_places(
@@ -48,9 +48,11 @@ def read_places(
     description: Description,
     watch: Callable[[RawTable], None] | None = None,
 ) -> NDArray[np.intp]:
-    """Return the row number in the raw file of each encoded record, or of its person's first row.
+    """Return for each encoded record its row number in the raw file, from 0.
 
-    Raises ReleaseError if the raw file has changed since it was encoded.
+    With a unit it is the number of the first row of the record's person, as in
+    :func:`~privcurve.datasets.load.load_places`. Raises ReleaseError if the raw file has changed
+    since it was encoded.
     """
     if description.unit is None and not description.records.balance:
         # The encoded records are all rows of the file, or its first rows.
@@ -73,7 +75,7 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
     """
     if request.relation == ADD_REMOVE:
         assert coins is not None
-        # One secret coin for each record or person.
+        # Each record (with a unit: each person) has one secret coin.
         units = np.unique(places, return_inverse=True)[1]
         held = np.asarray(coins.random(len(places))[units] < request.holdout)
     else:
@@ -88,9 +90,9 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
 
 
 def public_split(places: NDArray[np.intp], share: float) -> Bools:
-    """Return a mask of the rows that the hold-out takes; `places` must not be empty.
+    """Return whether each record is held out, a mask like `places`, which must not be empty.
 
-    Each value is a function of one row number and the share.
+    Each entry is a function of its row number and the share alone.
     """
     generator = np.random.Generator(np.random.PCG64(PUBLIC_SEED))
     numbers = generator.random(int(places.max(initial=0)) + 1)
@@ -98,7 +100,7 @@ def public_split(places: NDArray[np.intp], share: float) -> Bools:
 
 
 def query(request: Request) -> Call:
-    """Return the mechanism call of the query: disjoint counts with discrete Laplace noise.
+    """Return the mechanism call of the query on the hold-out: counts with discrete Laplace noise.
 
     Raises ValueError if ε is too small for the sampler.
     """
@@ -114,7 +116,7 @@ def ask(
     Parameters
     ----------
     learner : CodedClassifier
-        Fitted on the other records.
+        Fitted on the training records.
     codes, labels : ndarray of shape (n_held, n_columns), (n_held,)
         The held-out records, encoded.
     request : Request

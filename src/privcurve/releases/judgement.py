@@ -1,7 +1,7 @@
-"""Quality of a model, from noisy counts of held-out records by label and bin of the score.
+"""Measure a model by noisy counts of held-out records, by label and bin of the score.
 
 The cut points of the bins follow from the released model and from public facts. All measures and
-their margins (±) are computed from the noisy counts: they are post-processing.
+their margins (±) are computed from the noisy counts (post-processing, which costs no privacy).
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score, and number of made-up cells whose quantiles are the cut points.
+# Number of bins of the score, and number of made-up records. The quantiles of their scores are the
+# cut points of the bins.
 BINS = 32
 CELLS = 2**13
 
-# Number of groups of similar risk, for predicted and actual shares.
+# Number of groups of records with similar scores, to compare predicted and actual shares.
 GROUPS = 4
 
-# Standard errors in a margin: a normal variable is within it with probability 95 %.
+# Number of standard errors in a margin: a normal variable is within it with probability 95 %.
 MARGIN = 1.96
 
-# A noisy number of records is a denominator only if it exceeds so many standard errors.
+# A noisy number of records may be a denominator only if it exceeds this many standard deviations of
+# its noise.
 LEAST_NUMBER = 3.0
 
-# Logarithms raise smaller probabilities to this one.
+# Smaller probabilities are raised to this value before a logarithm, which would be infinite at 0.
 LEAST_CHANCE = 1e-12
 
 YES, NO, CANNOT_BE_TOLD = "yes", "no", "cannot be told"
@@ -58,12 +60,12 @@ class Measure:
         return self.to_digits(places_of(self.margin))
 
     def to_digits(self, digits: int) -> str:
-        """Return value and margin as text with so many decimals."""
+        """Return value and margin as text, each with `digits` decimals."""
         return f"{self.value:.{digits}f} ± {self.margin:.{digits}f}"
 
 
 def places_of(margin: float, least: int = 2) -> int:
-    """Return how many decimals show the first digit of a margin: from `least` to 4."""
+    """Return the number of decimals that shows the first digit of a margin, from `least` to 4."""
     if not margin > 0:
         return 4
     exponent = int(f"{margin:.0e}".partition("e")[2])
@@ -72,7 +74,10 @@ def places_of(margin: float, least: int = 2) -> int:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of records of similar risk: mean predicted probability, and actual share."""
+    """A group of records with similar scores.
+
+    `predicted` is the mean predicted probability of the positive class, `actual` its share.
+    """
 
     predicted: float
     actual: Measure
@@ -89,8 +94,9 @@ class Judgement:
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
     base_loss: float  # mean log-loss of the base rate, the same prediction for all records
     gain: Measure | None  # improvement over the base rate; None for too few records
-    measured_by: str  # the measure of the gain
-    predicted: float = math.nan  # mean probability of the positive class; NaN without one
+    measured_by: str  # what the gain measures: log-loss, AUC, right answers, or nothing
+    # Mean probability of the positive class; NaN if the model has no probabilities.
+    predicted: float = math.nan
     actual: Measure | None = None  # share of the positive class
     groups: tuple[Group, ...] = ()
 
@@ -109,11 +115,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class ScoreBins:
-    """Bins of a model's score with public cut points, and the model's losses in them.
+    """Bins of the score of a model, with public cut points, and the log-loss in each bin.
 
-    For two classes, bins divide the score. For more classes, the bins of each class divide the
-    probability of that class, for records of the class; a model without probabilities has two
-    bins, wrong and right answers.
+    For two classes, bins divide the score. For more classes, each class has its own bins: records
+    of the class are divided by the probability that the model gives to it. A model without
+    probabilities has two bins, for wrong and for right answers.
     """
 
     cuts: tuple[Floats, ...]  # one array for two classes; otherwise one for each class
@@ -124,7 +130,7 @@ class ScoreBins:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the counts: classes and bins."""
+        """The shape of the counts: (n_classes, n_bins)."""
         return self.n_classes, 1 + max(map(len, self.cuts))
 
     def count(self, learner: Any, codes: Codes, labels: Ints) -> Ints:
@@ -144,7 +150,11 @@ class ScoreBins:
 
 
 def _place(learner: Any, codes: Codes) -> Floats:
-    """Return the binned values of records, (n,) or (n, n_classes): see :class:`ScoreBins`."""
+    """Return the values of records that bins divide (:class:`ScoreBins`).
+
+    These are scores, of shape (n,), for two classes. For more classes they are probabilities, or 1
+    for the predicted class and 0 for the others, of shape (n, n_classes).
+    """
     scores: Floats = learner.score_codes(codes)
     if scores.ndim == 1:
         return scores
@@ -155,7 +165,7 @@ def _place(learner: Any, codes: Codes) -> Floats:
 
 
 def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -> ScoreBins:
-    """Return bins of a fitted learner's score, from cells drawn with public weights.
+    """Return bins of the score of a fitted learner, whose cut points come from made-up records.
 
     Parameters
     ----------
@@ -164,7 +174,8 @@ def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -
     n_bins : sequence of int
         Number of bins of each column.
     weights : sequence of ndarray
-        Released frequencies of the bins of each column. They only move the cut points.
+        Released frequencies of the bins of each column, from which the records are drawn. They
+        affect only the cut points.
     """
     cells = draw_cells(n_bins, weights)
     n_classes = len(learner.classes_)
@@ -189,7 +200,10 @@ def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -
 
 
 def draw_cells(n_bins: Sequence[int], weights: Sequence[Floats]) -> Codes:
-    """Draw ``CELLS`` cells of a domain, each column by its weights; equal on every machine."""
+    """Draw ``CELLS`` made-up encoded records, each column independently by its weights.
+
+    The records are the same on every machine.
+    """
     coins = np.random.Generator(np.random.PCG64(0)).random((len(n_bins), CELLS))
     columns = []
     for own, uniform in zip(weights, coins, strict=True):
@@ -202,7 +216,7 @@ def draw_cells(n_bins: Sequence[int], weights: Sequence[Floats]) -> Codes:
 
 
 def _cut(values: Floats) -> Floats:
-    """Return cut points that divide these values into ``BINS`` bins of about equal size."""
+    """Return increasing cut points that divide values into ``BINS`` bins of about equal size."""
     ordered = np.sort(values)
     cuts = np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
     return np.asarray(cuts[cuts > ordered[0]])
@@ -214,7 +228,10 @@ def _means(values: Floats, bins: Ints, n_bins: int) -> Floats:
 
 
 def _loss_table(places: Floats, chances: Floats, cuts: Floats) -> tuple[Floats, Floats]:
-    """Return the mean log-loss of a class in each bin, and its range in each bin."""
+    """Return the mean log-loss of a class in each bin, and the range of its log-loss in each bin.
+
+    `places` are the values that `cuts` divide, `chances` the probabilities of the class.
+    """
     bins = np.searchsorted(cuts, places, side="right")
     losses = -arithmetic.logs(np.maximum(chances, LEAST_CHANCE))
     n_bins = len(cuts) + 1
@@ -289,9 +306,9 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 
 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
-    """Return the mean over all counted records, if each cell of counts has a value.
+    """Return the mean of `values` over all counted records; each record has the value of its cell.
 
-    The error also accounts for the noise in the total of the counts.
+    The noise in the total number of records is part of the standard error.
     """
     n = float(counts.sum())
     mean = float((values * counts).sum() / n)
@@ -302,12 +319,14 @@ def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0
 
 
 def _hidden_loss(counts: Floats, spreads: Floats) -> float:
-    """Bound the error of the mean log-loss that bins cause.
+    """Bound the error of the mean log-loss that arises as each record counts with its bin's mean.
 
-    For two classes, records of both labels are at most half a bin away from its mean, on the same
-    side; and if the model's odds are right, records of the positive label have scores that are
-    higher by a twelfth of the squared width (in log-odds). For more classes, the density in a bin
-    rises or falls at most linearly, so that the error of a mean is a sixth of the range.
+    For two classes, the bound assumes two errors in each bin. All its records are away from its
+    mean score, by at most half its width, on the same side: this raises the loss of one label and
+    lowers the loss of the other. And if the odds of the model are right, records of the positive
+    label have higher scores than others, by a twelfth of the squared width (in log-odds). For more
+    classes, the bound assumes that the density in a bin rises or falls at most linearly: then the
+    error of a mean is at most a sixth of the range.
     """
     sizes = np.maximum(counts, 0.0)
     n = float(sizes.sum())
@@ -320,10 +339,10 @@ def _hidden_loss(counts: Floats, spreads: Floats) -> float:
 
 
 def _area(counts: Floats, deviation: float) -> Measure:
-    """Return the area under the ROC curve; records in one bin count as ties.
+    """Return the area under the ROC curve; a positive and a negative record in one bin are a tie.
 
-    Binning changes the area by at most 1/6 of the pairs within bins, as the odds within a bin rise
-    by a limited factor; if the score sorted these pairs perfectly, it would be 1/2.
+    The error of binning is 1/6 of the share of such pairs, as the odds within a bin rise by a
+    limited factor. (If the score sorted all these pairs rightly, the error would be 1/2.)
     """
     negative, positive = counts
     n_negative, n_positive = float(negative.sum()), float(positive.sum())

@@ -40,7 +40,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_acc
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.stored import stored
 
-# Bytes; larger than most models with their cards.
+# Free bytes that the disk must have before a release begins; most models with cards need less.
 ROOM = 2**20
 
 ANOTHER_TRY = "Another try is another release; --resume finishes this one, at no further price"
@@ -66,17 +66,18 @@ def release(
 ) -> Released:
     """Train a model on the training records of a dataset, and write its model file and card.
 
-    Neither the dataset's test part nor the hold-out of the request trains. The function writes the
-    price into the ledger before training. From then on ε is spent even if training fails; a
-    finished model is charged the δ of its statement, which may be smaller than the reserved δ.
+    The model is not trained on the test records of the dataset, nor on the hold-out. The function
+    writes the price into the ledger before training. From then on ε is spent even if training
+    fails; a finished model is charged the δ of its statement, which may be smaller than the
+    reserved δ.
 
     Parameters
     ----------
     request : Request
-        The learner ``choose`` selects a learner privately on the records, at a part of ε.
+        With the learner ``choose``, a part of ε pays for a private selection of the learner.
     seed : int or str, optional
-        A file ``….seed`` in place of the dataset's own secret seed. For a public benchmark it may
-        be a number; the statement then says that ε is infinite for everyone who knows the seed.
+        A file ``….seed``, which replaces the secret seed of the dataset. For a public benchmark,
+        it may be a number; the statement then says that ε is infinite for everyone who knows it.
     output : Path, optional
         Folder for the model and its card; by default a numbered folder in ``releases/``.
     large_delta : bool
@@ -86,8 +87,8 @@ def release(
         Whether to finish the last release of the same request that began and did not end, with
         the same noise and at no additional price.
     engine : str
-        The engine that sums partitioned records: ``local``, the default, or ``dask``
-        (:mod:`privcurve.parts`). A table in one memory is one part, which trains in this process.
+        The engine that computes sums over partitioned records: ``local``, the default, or ``dask``
+        (:mod:`privcurve.parts`). Records that are not partitioned train in this process.
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; by default, Dask starts
         workers on this machine.
@@ -160,7 +161,7 @@ def release(
         with guard(ledger, description, digests, output):
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
-            # The seed is made only now: a refused release leaves nothing.
+            # Only now make a new seed: a refused release must leave no file.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
             facts = _collect_facts(request, data, run_seed, token)
             if tell is not None and remark:
@@ -170,9 +171,10 @@ def release(
             else:
                 _check_same(unfinished, facts, ledger.path)
                 entry = unfinished
-        # If the ledger is lost, the numbered folder shows that a release began, whatever `output`.
+        # Make the numbered folder also if `output` names another one: if the ledger is lost, it
+        # shows that a release began.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
-        # Other releases may have begun since the first attempt of a resumed release.
+        # Read the ledger again: other releases may have begun since a resumed release was reserved.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)
 
         identity = (request, data.checksum, run_seed, entry.number, token)
@@ -189,7 +191,7 @@ def release(
             curator = Curator(_make_stream("hold-out", *identity))
             judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
             _check_worth(judgement, tell, confirm)
-        # Data encoded by an earlier version lack the spellings of labels.
+        # Take the label of the description: data of an earlier version lack its spellings.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
         delta = request.statement_of(learner.privacy_).delta
@@ -219,8 +221,8 @@ def release(
             facts["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
-            # The failure may be visible from outside and depend on a record, so it counts as spent.
-            # If this line can't be written, the release stays reserved, which counts as spent, too.
+            # Others may see the failure, and it may depend on a record: so the price stays spent.
+            # If the ledger can't be written now, the release stays reserved: it is spent as well.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
         if entry is None and not _is_reserved(ledger, token):
@@ -242,12 +244,15 @@ def release(
 
 
 def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
-    """Return whether the ledger has the release with this token, after a stop while reserving."""
+    """Return whether the ledger has the release with this token.
+
+    A stop while the price is reserved leaves this open.
+    """
     return bool(token) and any(past.facts.get("token") == token for past in ledger.releases())
 
 
 def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
-    """Return an error with the note that the price is spent; None for an unexpected error."""
+    """Return an error like `error` which adds that the price is spent; None if it is unexpected."""
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
@@ -265,7 +270,10 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
 
 
 def _check_seed(seed: int | str | None, description: Description) -> int | Path:
-    """Check a seed; return the public number, or the file of the secret (which may be new)."""
+    """Check a seed; return a public seed as a number, or the path of a secret one.
+
+    The file of a secret seed may not exist yet.
+    """
     place = seeds.path_of(description.records_name) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
@@ -275,10 +283,7 @@ def _check_seed(seed: int | str | None, description: Description) -> int | Path:
 
 
 def _check_output(output: Path | None, home: Path) -> None:
-    """Raise ReleaseError or WriteError if the files of a release can't be written.
-
-    A release overwrites no file.
-    """
+    """Raise ReleaseError or WriteError if model and card can't be written without overwriting."""
     folder = output if output is not None else home
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -289,7 +294,7 @@ def _check_output(output: Path | None, home: Path) -> None:
 
 
 def _check_free(output: Path | None, home: Path) -> None:
-    """Raise ReleaseError if `output` has the files of a release."""
+    """Raise ReleaseError if the folder `output` already has the files of a release."""
     paths = [output / name for name in (MODEL, CARD, PAGE)] if output else []
     for path in filter(Path.exists, paths):
         raise ReleaseError(
@@ -299,10 +304,10 @@ def _check_free(output: Path | None, home: Path) -> None:
 
 
 def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
-    """Return the last release of this learner at this price that began and did not end.
+    """Return the last release of this learner at this price that is not done, to resume it.
 
-    A release with the same settings comes first; for another one, :func:`_check_same` reports the
-    difference. Raises ReleaseError if no such release exists.
+    If several are not done, a release with the same settings is preferred; a difference in settings
+    is reported later, by :func:`_check_same`. Raises ReleaseError if there is no such release.
     """
     at_price = [
         past
@@ -320,7 +325,7 @@ def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
 
 
 def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
-    """Raise ReleaseError if a release began with other records, settings or noise."""
+    """Raise ReleaseError if a release to resume began with other records, settings or seed."""
     for key, value in facts.items():
         if entry.facts.get(key) != value:
             raise ReleaseError(
@@ -332,9 +337,10 @@ def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
 def _check_engine(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
-    """Try to open the engine for partitioned records; return the function that opens it.
+    """Try to open the engine for partitioned records; return a function that opens it again.
 
-    Without ``part_rows`` the table is one part, and the engine is always the local one.
+    If the records are not partitioned, it is the local engine. Raises ReleaseError if the engine
+    can't be opened.
     """
     if not description.part_rows:
         engine, scheduler = LOCAL, None
@@ -384,10 +390,11 @@ def _collect_facts(
 def _make_stream(
     use: str, request: Request, checksum: str, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Return the random stream of a release; no other release uses it, even if a ledger is lost.
+    """Return a random stream of a release for a use, such as ``release`` or ``split``.
 
-    Two models with equal noise and different ε would reveal their records. So the stream is a
-    function of the complete request, the data's checksum, the release's number and a random token.
+    Two models with the same noise and different ε would reveal records, so no two releases may use
+    the same stream, even if a ledger is lost. The stream therefore depends on the complete request,
+    the checksum of the data, the number of the release, the seed and a random token.
     """
     parameters = request.estimator_parameters
     key = {
@@ -429,9 +436,9 @@ def _check_worth(
     tell: Callable[[str], None] | None,
     confirm: Callable[[str], bool] | None,
 ) -> None:
-    """Warn, before a model is written, if the hold-out does not show that it beats the base rate.
+    """Warn if the hold-out does not show that the model is better than the base rate.
 
-    Raises ReleaseError if `confirm` declines the model.
+    Raises ReleaseError if `confirm` declines the model, which is not written yet.
     """
     if judgement.better == YES:
         return
@@ -470,7 +477,7 @@ def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyState
 
 
 def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
-    """Return the statement of a model with a public seed: ε is infinite."""
+    """Return the statement of the same model if its seed is public: ε is infinite."""
     return dataclasses.replace(
         PrivacyStatement.not_private(statement.learner),
         neighbours=statement.neighbours,
@@ -483,7 +490,7 @@ def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
 
 
 def _write(released: Released) -> str:
-    """Write model and card; return the SHA-256 of the model's file."""
+    """Write model and card; return the SHA-256 of the model file, in hex."""
     path = released.path(MODEL)
     models.save(
         path,

@@ -1,4 +1,4 @@
-"""A finished release: guarantee, price, quality and files."""
+"""A finished release: its guarantee, price, quality and files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of right answers on the test part of a public benchmark."""
+    """The share of right answers on the test records of a public benchmark."""
 
     value: float
     error: float  # standard error, for a random sample of records
 
 
 def measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
-    """Return the exact accuracy on the test part of a public benchmark."""
+    """Return the exact accuracy of a fitted learner on the test records of a public benchmark."""
     assert data.y_test is not None
     value = float((learner.predict(data.X_test) == data.y_test).mean())
     return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
@@ -47,7 +47,7 @@ class Released:
     learner: Any  # a fitted learner
     statement: PrivacyStatement  # the guarantee of the released model
     seed: Seed
-    accuracy: Accuracy | None  # on the test part of a public benchmark
+    accuracy: Accuracy | None  # on the test records of a public benchmark
     judgement: Judgement | None  # measures on the hold-out; None without a hold-out
     n_train: int  # number of training records; secret for add-remove neighbours
     n_held: int  # number of held-out records; secret for add-remove neighbours
@@ -56,7 +56,7 @@ class Released:
 
     @property
     def learner_name(self) -> str:
-        """The learner of the model; after a private choice, the chosen learner."""
+        """The name of the model's learner; after a private choice, of the chosen learner."""
         return getattr(self.learner, "learner_", self.request.learner)
 
     @property
@@ -81,7 +81,7 @@ class Released:
 
     @property
     def totals(self) -> list[Price]:
-        """The totals of all releases of the records, one for each relation of neighbours."""
+        """The total price of all releases of the records, for each relation of neighbours."""
         return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
@@ -89,10 +89,10 @@ class Released:
         return self.folder / name
 
     def delta_remarks(self) -> list[tuple[str, bool]]:
-        """Return remarks that explain δ, each with a flag for warnings.
+        """Return remarks that explain δ, each with whether δ is so large that it needs a warning.
 
-        The list is empty if δ = 0 or ε is infinite. A second remark explains the δ of all releases
-        together, if other releases had a δ.
+        The first remark explains the δ of this release, unless it is 0; the second one explains the
+        δ of all releases together, if it is larger. The list is empty if the seed is public.
         """
         if not self.statement.private:
             return []

@@ -1,4 +1,4 @@
-"""A request for a release, and its checks before a record is read or a price is spent."""
+"""A request for a release, and the checks before a record is read or a price is spent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MADE_UP = 64
 # Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The learners' parameter that replaces a secret number of records.
+# The parameter of learners that replaces the number of records where it is secret.
 ESTIMATE = "n_estimate"
 
 
@@ -48,25 +48,25 @@ class Request:
     learner: str = by_rule.DEFAULT
     # Hyperparameters; missing ones have their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # The relation of neighbours, a word of `privacy.budget`; empty for the learner's first one.
+    # The relation of neighbours, a constant of `privacy.budget`; empty for the learner's first one.
     neighbours: str = ""
     # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
     holdout: float = 0.0
     # The unit of the dataset's description, if ε and δ are for persons; None for records.
     unit: Unit | None = None
-    # The names of the dataset's public columns, and of the label if it is public.
+    # Names of the public columns of the dataset, including the label if it is public.
     public: tuple[str, ...] = ()
 
     @property
     def relation(self) -> str:
-        """The neighbours of the guarantee."""
+        """The relation of neighbours of the guarantee; by default the learner's first one."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def price(self, secret: bool) -> Price:
         """Return the price of the release; ε is infinite if the seed is not secret.
 
-        A hold-out adds no price, as a record is either in the training or in the hold-out, and each
-        costs ε: docs/proofs.md, 'Hold-out'.
+        A hold-out does not raise the price: a record either trains the model or is held out, and
+        training and query cost ε each (docs/proofs.md, 'Hold-out').
         """
         epsilon = self.epsilon if secret else math.inf
         shared = self.public if self.relation == words.PRIVATE_COLUMNS else ()
@@ -83,16 +83,22 @@ class Request:
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
-        """ε and δ of one record, which the learner is trained with."""
+        """The ε and δ for one record, with which the learner trains.
+
+        They are smaller than the ε and δ of the request if these are for persons.
+        """
         return budget_within_group(self.epsilon, self.delta, self._at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement of a release: its fit's, of persons where these are the unit."""
+        """Return the statement of the release, from the statement of its fit, which is for records.
+
+        It differs if the unit of the request is a person.
+        """
         return statement.of_persons(self._at_most)
 
     @property
     def epsilon_of_query(self) -> float:
-        """The ε of one record in the query of the hold-out."""
+        """The ε of the query on the hold-out, for one record."""
         return self.budget_of_record[0]
 
     @property
@@ -102,7 +108,7 @@ class Request:
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
         parameters = {**self.parameters, **level}
         if self.holdout and parameters.get(ESTIMATE):
-            # The hold-out does not train.
+            # The estimate counts all records, but held-out records do not train.
             parameters[ESTIMATE] = max(round(parameters[ESTIMATE] * (1 - self.holdout)), 1)
         return parameters
 
@@ -162,7 +168,7 @@ def check_parts(learner: str, parameters: Mapping[str, Any], description: Descri
 def _check_sample(request: Request, description: Description) -> None:
     """Raise ReleaseError if a description samples records by private values.
 
-    One record could then move other records into or out of the training.
+    Otherwise the value of one record could decide which other records train.
     """
     if description.public_benchmark:
         return
@@ -188,7 +194,7 @@ def _check_sample(request: Request, description: Description) -> None:
 
 
 def _check_rows(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the parser reveals a protected number of records."""
+    """Raise ReleaseError if the parser, which the model file contains, reveals a secret number."""
     if (
         description.parser.rows
         and request.relation == words.ADD_REMOVE
@@ -202,7 +208,7 @@ def _check_rows(request: Request, description: Description) -> None:
 
 
 def check_holdout(request: Request, description: Description) -> None:
-    """Raise ReleaseError if a hold-out is not possible, or if the records are public."""
+    """Raise ReleaseError if the request has a hold-out that is not possible or not needed."""
     if not request.holdout:
         return
     if not 0 < request.holdout < 1:
@@ -226,10 +232,10 @@ def check_holdout(request: Request, description: Description) -> None:
 
 
 def public_number(request: Request, description: Description) -> int | None:
-    """Return the number of records if it is public, and otherwise the learner's estimate or None.
+    """Return the number of records if it is public; otherwise the user's estimate, or None.
 
-    For ``add-remove`` neighbours the number is private; a refusal that depends on it would reveal
-    it.
+    For ``add-remove`` neighbours, the number of records is private: a check that depends on it
+    would reveal something about it.
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows
@@ -240,8 +246,8 @@ def public_number(request: Request, description: Description) -> int | None:
 def check_delta(request: Request, description: Description) -> None:
     """Raise ReleaseError if δ is at least 1 / (number of records).
 
-    With such a δ, a mechanism may publish complete records. If the number of records is not public,
-    the check assumes 2, the smallest possible number.
+    With such a δ, a mechanism may publish complete records. If neither the number of records nor an
+    estimate is public, the check assumes 2, the smallest possible number.
     """
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
@@ -259,8 +265,9 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
     """Train on made-up records, to find impossible settings before the price is spent.
 
     Noise is calibrated by public facts only, so made-up records show whether ε, δ and settings are
-    possible, and reveal nothing about the real records. Their number is `n_train`, which affects
-    the noise, if it is public; otherwise it is small, and `n_train` is ignored.
+    possible, and reveal nothing about the real records. If the number of training records is
+    public, there are `n_train` made-up records, as the number affects the noise. Otherwise
+    `n_train` is ignored.
 
     Returns a remark if simpler learners suit the public facts better, and otherwise an empty text.
     Raises ReleaseError if the training fails.
@@ -273,8 +280,8 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
         if (stated := learner.privacy_.neighbours) != request.relation:
-            # The relation depends on the settings: without public columns, whole records are
-            # protected.
+            # The relation may depend on the settings: if no column is public, complete records are
+            # protected, which is another relation.
             raise ValueError(
                 f"neighbours must be {request.relation!r}; got {stated!r} from these settings"
             )
@@ -303,7 +310,7 @@ def make_records(domain: Domain, n: int) -> Records:
 
 
 def format_parameter(value: Any) -> str:
-    """Return a parameter as text for a reader."""
+    """Return the value of a parameter as text for readers."""
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,1 +1,1 @@
-"""Tables for papers: a frame in; CSV, Markdown and LaTeX out."""
+"""Tables for papers: write a frame as CSV, Markdown and LaTeX."""

@@ -1,6 +1,6 @@
 """A table of a paper: one frame, written as CSV, Markdown and LaTeX.
 
-Tables contain no times, so two runs of a study give the same bytes.
+Tables contain no times, so that two runs of a study write the same bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.stored import METHOD, OLD_METHOD, spoken_frame, stored_frame
 
-# Float columns that are written in their shortest form.
+# Columns of floats that are written in the shortest form, others with six decimals.
 SHORT = ("epsilon", "delta", "delta_used")
 
 MISSING = "–"
@@ -23,7 +23,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers, the texts for readers, a caption and notes."""
+    """A table with its numbers, texts for readers, a caption and notes."""
 
     frame: pd.DataFrame  # written to the CSV in full
     caption: str
@@ -44,7 +44,7 @@ class Table:
 def read_table(*paths: Path | TextIO) -> pd.DataFrame:
     """Read tables that this project wrote as CSV, and concatenate them.
 
-    Names stay text: a dataset may be called 2024 or NA.
+    Names are read as texts: a dataset may be called 2024 or NA.
     """
     names = dict.fromkeys(("dataset", METHOD, OLD_METHOD, "learner", "setting"), "str")
     frames = [
@@ -54,10 +54,10 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
 
 
 def format_values(frame: pd.DataFrame) -> pd.DataFrame:
-    """Write each value in its canonical form; a missing one is None.
+    """Return a frame of texts with the canonical form of each value, and None for missing values.
 
-    ε, δ and the values of mixed columns (hyperparameters) are written in their shortest form, other
-    floats with six decimals.
+    ε, δ and floats in columns of several types (hyperparameters) have their shortest form, other
+    floats six decimals.
     """
     columns = {}
     for name, values in frame.items():
@@ -68,14 +68,14 @@ def format_values(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame as texts for a reader: names without underscores, – for missing values."""
+    """Return a frame as texts for readers: names without underscores, – for a missing value."""
     texts = format_values(frame).map(lambda text: MISSING if text is None else text)
     names = {"epsilon": "ε", "delta": "δ"}
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
 
 
 def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
-    """Write means with four decimals, each with its standard deviation if it is known."""
+    """Return means with four decimals as texts, each with its standard deviation if it is known."""
     return [
         MISSING if pd.isna(mean) else f"{mean:.4f}" + ("" if pd.isna(std) else f" ± {std:.4f}")
         for mean, std in zip(means, stds, strict=True)
@@ -83,17 +83,17 @@ def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
 
 
 def format_decimals(values: pd.Series, digits: int) -> list[str]:
-    """Write numbers with `digits` decimals, and – for missing ones."""
+    """Return numbers with `digits` decimals as texts, with – for a missing number."""
     return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
 
 
 def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
-    """Write counts as parts of wholes: ``3 of 5``."""
+    """Return texts such as ``3 of 5``, from counts and totals."""
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 
 
 def _format(value: Any, form: str) -> str | None:
-    # Not pd.isna: a hyperparameter may be a list.
+    # pd.isna would fail here: a hyperparameter may be a list.
     if value is None or value is pd.NA or value != value:
         return None
     return format(value, form) if isinstance(value, float) else str(value)

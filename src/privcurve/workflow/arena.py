@@ -1,4 +1,4 @@
-"""The study behind ``privcurve arena``: one method, on the tables of a file of runs."""
+"""The study behind ``privcurve arena``: one method, on the datasets of a file of stored runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from privcurve.workflow.comparison import SEED, arguments, lay_out
 from privcurve.workflow.plan import Plan
 
 PREFIX = "arena_of_"
-DELTA = 1e-6
-# Figures show the new method, the reference and this many other methods of the file.
+DELTA = 1e-6  # default for learners that use a δ
+# Figures show the new method and, of the file, the reference and this many other methods.
 MOST_OTHERS = 4
 
 
@@ -30,12 +30,12 @@ class Entrant(NamedTuple):
 
     @property
     def output(self) -> OutputRequest:
-        """The output with its tables and figures."""
+        """The output ``arena`` of the study, which has its tables and figures."""
         requests = {r.output.word: r for r in self.plan.study_outputs(self.name)}
         return requests["arena"]
 
     def arguments(self, cores: str) -> list[str]:
-        """Return Snakemake's arguments."""
+        """Return Snakemake's command-line arguments for the study."""
         return arguments(self.configuration, self.name, cores)
 
 
@@ -49,9 +49,9 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the tables (or only `datasets`), ε and hold-outs of the file of runs `against`.
-    Without `delta` the study has `DELTA`, or 0 if the learner offers no other.
-    Raises StudyError, or ValueError for an unknown learner.
+    The study has the datasets (or only `datasets`), ε and hold-outs of the file of runs `against`.
+    The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the
+    study can't be run, and ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
@@ -82,7 +82,11 @@ def prepare(
 
 
 def _choose_others(learner: str, others: Any) -> list[str]:
-    """Choose the methods that figures add: PrivGAM, and the learners with the best mean AUC."""
+    """Return the methods of the file that figures show next to the new method.
+
+    They are the reference (PrivGAM), and the best method of each of the `MOST_OTHERS` learners with
+    the best mean AUC.
+    """
     finite = others[others["epsilon"].map(math.isfinite)]
     means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)
     of = dict(zip(finite["method"], finite["learner"], strict=True))

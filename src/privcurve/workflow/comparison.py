@@ -29,14 +29,14 @@ from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
 from privcurve.workflow.plan import Plan
 
-# Folder of the study's file, in the working folder.
+# Folder of the study's file, relative to the working folder.
 FOLDER = Path("results/comparisons")
 PREFIX = "compare_"
-# Seed for public benchmarks.
+# Seed for public benchmarks; comparisons on private records use a secret seed.
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# Values of ε: by default, and with --want or --within.
+# Default values of ε: usually, and with --want or --within.
 EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 # A standard error needs two repeats.
 LEAST_REPEATS = 2
@@ -50,6 +50,7 @@ TUNED: Mapping[str, Mapping[str, Any]] = {
         "tune": {"grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]}},
     }
 }
+# Learners without privacy.
 FREE: Mapping[str, Mapping[str, Any]] = {
     "lr": {"learner": "logistic_regression"},
     "gb": {"learner": "gradient_boosting"},
@@ -62,8 +63,8 @@ FIGURE = "learning_curves"
 class Comparison(NamedTuple):
     """A comparison that was checked and written for the workflow.
 
-    `left_out` has a line for each learner that does not support the dataset or δ, with the reason;
-    `configuration` is Snakemake's configuration file.
+    `left_out` has a line for each learner that does not support the dataset or δ, with the reason.
+    `configuration` is the path of the configuration file for Snakemake.
     """
 
     plan: Plan
@@ -79,24 +80,24 @@ class Comparison(NamedTuple):
 
     @property
     def outputs(self) -> dict[str, OutputRequest]:
-        """Its outputs, by their words."""
+        """The outputs of the study, by word."""
         return {r.output.word: r for r in self.plan.study_outputs(self.study.name)}
 
     @property
     def page(self) -> Path:
-        """Its page."""
+        """The HTML page of the comparison."""
         return self.outputs["leaderboard"].files.others["page"]
 
     def arguments(self, cores: str) -> list[str]:
-        """Return Snakemake's arguments."""
+        """Return Snakemake's command-line arguments for the study."""
         return arguments(self.configuration, self.study.name, cores)
 
 
 def default_metric(dataset: str) -> str:
     """Return the metric that ranks learners: AUC if a label is rare, else accuracy.
 
-    The choice depends on exact labels: like every comparison, it is for the data owner only. Raises
-    DatasetError if the records can't be read.
+    The choice depends on exact labels. Like every comparison, it is therefore only for the owner of
+    the records. Raises DatasetError if the records can't be read.
     """
     folder = CODED / dataset
     data = read_coded(folder) if is_current(folder) else prepare_data(dataset, folder)
@@ -117,10 +118,10 @@ def prepare(
 ) -> Comparison:
     """Check a request, and write the study and the configuration; nothing is trained.
 
-    With `tune`, the comparison includes private selection of settings within ε. `repeats` is the
-    number of hold-outs. `metric`, one of `METRICS`, ranks learners; the default is
-    :func:`default_metric`. A `wish` is a score; the comparison then finds the ε at which learners
-    reach it. With `fresh`, runs that older code stored train again.
+    With `tune`, the comparison includes learners that select their settings privately, within ε.
+    `repeats` is the number of hold-outs. Learners are ranked by `metric`, one of `METRICS`; None
+    means :func:`default_metric`. If `wish` is a wanted score, the page says at which ε it is
+    reached. With `fresh`, stored runs of other code are trained again.
 
     Raises DatasetError, StudyError or SchemaError if the study can't be run.
     """
@@ -153,9 +154,10 @@ def prepare(
 def lay_out(
     name: str, content: Mapping[str, Any], head: str, **configuration: Any
 ) -> tuple[Plan, Path]:
-    """Write a study and the configuration of its run; return the plan, and the latter's file.
+    """Write the file of a study and a configuration file; return the plan and the latter's path.
 
-    Raises StudyError or SchemaError if the study can't be run.
+    `content` is the study, `head` a comment at the top of its file; `configuration` has keys in
+    addition to the usual ones. Raises StudyError or SchemaError if the study can't be run.
     """
     words = {"studies": [name], "studies_folder": str(FOLDER), "audit": False}
     words |= {"seconds_per_job": SECONDS_PER_JOB, **configuration}
@@ -165,12 +167,12 @@ def lay_out(
     replace_text(path, json.dumps(words, indent=1) + "\n")
     plan = reading.read(words, home())
     plan.refuse(name)
-    # Errors in the files of other studies do not matter here.
+    # Other studies in the same folder may have errors, which must not stop this study.
     return replace(plan, broken={}), path
 
 
 def arguments(configuration: Path, study: str, cores: str) -> list[str]:
-    """Return Snakemake's arguments for a study that was laid out."""
+    """Return Snakemake's command-line arguments for a study of :func:`lay_out`."""
     return [
         *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
         *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
@@ -179,7 +181,7 @@ def arguments(configuration: Path, study: str, cores: str) -> list[str]:
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
-    """Raise StudyError for values that a study refuses, with the options of the command line."""
+    """Raise StudyError if a value is not allowed; messages name the command-line option."""
     try:
         for epsilon in epsilons:
             check_budget(epsilon, 0.0, "--epsilon")
@@ -198,7 +200,7 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
 def _choose_learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the learners that support a dataset and a δ, and the reason for each one left out."""
+    """Return the entries of learners that support a dataset and δ, and why others are left out."""
     candidates = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
     suited, left_out = by_rule.suitable_learners(candidates, about.domain.n_classes, delta)
     learners: dict[str, Mapping[str, Any]] = {}

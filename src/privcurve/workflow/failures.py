@@ -1,4 +1,4 @@
-"""Remarks at the end of a run on failed trainings, whose jobs do not fail."""
+"""Remarks on failed trainings, for the end of a run: a job does not fail if a training fails."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST = 10
 
 
 def ended_since(job: Job, since: float) -> bool:
-    """Return whether a job has written its file since a time (`time.time`)."""
+    """Return whether a job has written its file since the time `since` (as from `time.time`)."""
     file = job.file
     return file.exists() and file.stat().st_mtime >= since
 
 
 def remarks(jobs: Iterable[Job]) -> list[str]:
-    """Return lines that name the curves of jobs with trainings that failed."""
+    """Return lines that name the curves with failed trainings, at most `MOST`, and the remedy."""
     lines = [line for job in jobs for line in _remark_on_job(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out and show the errors; after a fix, the same command trains them"

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from privcurve.outputs.base import OutputRequest
     from privcurve.workflow.plan import Plan
 
-# Start time of this process: until here it has only computed, so its CPU time is its wall time.
+# Start time of this process. Until here it has only computed, so that its CPU time so far is about
+# the time since its start.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -56,7 +57,7 @@ class Run:
     home: Path
 
     def __getitem__(self, key: str) -> Any:
-        """Return a key of the configuration; StudyError without it."""
+        """Return the value of a key of the configuration; raise StudyError if it is missing."""
         if key not in self.configuration:
             raise StudyError(f"configuration: {key!r} is missing: add --config {key}=…")
         return self.configuration[key]
@@ -67,13 +68,16 @@ class Run:
         return seeds.resolve(self["seed"])
 
     def file(self, study: str) -> Path:
-        """Return the file of a study; StudyError without one."""
+        """Return the path of a study's file; raise StudyError if there is no such study."""
         from privcurve.workflow.reading import study_files
 
         return _pick("study", study, study_files(self.configuration, self.home))
 
     def plan(self, study: str = "") -> Plan:
-        """Return the plan of a study and of those whose outputs it reads; by default of all."""
+        """Return the plan of a study and of the studies whose outputs it reads.
+
+        By default, return the plan of all studies.
+        """
         from privcurve.outputs.base import foreign_outputs
         from privcurve.workflow import reading
 
@@ -150,7 +154,7 @@ def train(run: Run, study: str, dataset: str, part: str) -> None:
 def output(run: Run, output: str, study: str = "") -> None:
     """Make one output, a table, a figure or both: of a study, or of the whole run."""
     plan = run.plan(study)
-    # A study that puts tables together has no dataset to audit.
+    # Outputs of the whole run are the audit and the page; a run may have none (None).
     listed = plan.study_outputs(study) if study else filter(None, (plan.audit, plan.leaderboard))
     requests = {one.key: one for one in listed}
     make(plan, _pick("output", output, requests))
@@ -161,7 +165,8 @@ def make(plan: Plan, request: OutputRequest) -> None:
     from privcurve.outputs import record
 
     context = plan.context(request)
-    # Compute the digest first, as a user may edit a file while the output is made.
+    # The digest is computed first: if a user edits a file while the output is made, the record then
+    # does not claim that the output is of the new file.
     digest = plan.digest(request)
     with provenance.watch() as trained:
         request.output.make(context)
@@ -187,7 +192,7 @@ def audit(run: Run, learner: str, dataset: str) -> None:
     target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
     frame = attack.run(claims[learner], target, seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
-    # Write twelve digits, as the last bits of an exponential differ between machines.
+    # Twelve digits: the last bits of exponentials differ between machines.
     replace_file(
         file, lambda path: stored_frame(frame).to_csv(path, index=False, float_format="%.12g")
     )
@@ -273,9 +278,9 @@ def prune(run: Run) -> None:
 
 
 def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
-    """Return the jobs of the configured studies and of studies with files in results/cells.
+    """Return the jobs of the configured studies and of the studies with files in results/cells.
 
-    A study that can't be read has a line in place of its jobs.
+    The second result has a message for each of these studies that can't be read.
     """
     plan = run.plan()
     begun = [name for name in plan.files if (CELLS / name).is_dir()]
@@ -285,17 +290,17 @@ def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
 
 
 def _check_coded(name: str, seed: Seed) -> None:
-    """Raise an error if a dataset is not encoded, or private with a public seed."""
+    """Raise an error if a dataset is not encoded, or if it is private and the seed is public."""
     notes = datasets.facts(CODED / name)
     if notes is None:
-        # Raises if the dataset is coded but its description has changed.
+        # Raises an error with a better message if the description has changed since the encoding.
         datasets.check_current(CODED / name)
         raise DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
 
 
 JOBS = (prepare, ready, train, output, audit, contract, manifest, summary, stamp, prune)
-# Options of the jobs, after their parameters.
+# Command-line options of the jobs, by the parameter of the job's function.
 OPTIONS = {
     "study": "name of the study",
     "dataset": "name of the dataset",
@@ -330,7 +335,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
     from privcurve.workflow import reading
 
     configuration = reading.overridden(words)
-    # If Snakemake has set these variables, they override the file.
+    # If Snakemake has set these environment variables, they override the configuration.
     os.environ.setdefault(provenance.FRESH, "1" if configuration.get("fresh") else "")
     if mirror := configuration.get("data_mirror"):
         os.environ.setdefault("PRIVCURVE_DATA", str(mirror))
@@ -340,7 +345,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
 
 
 def run(work: Callable[[], None]) -> None:
-    """Call a function; an expected error becomes one message and exit code 1."""
+    """Call `work`; on an expected error, end the process with its message and exit code 1."""
     try:
         work()
     except (ExpectedError, OSError) as error:

@@ -1,7 +1,7 @@
 """Memory and time that jobs request on a cluster, estimated from public facts, not from records.
 
-They do not matter on one machine. A job that needs more than it requested is tried again with more,
-as rules multiply both by the attempt.
+On a single machine the requests have no effect. A job that exceeds its request is tried again with
+more: rules multiply the request by the number of the attempt.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ import numpy as np
 
 from privcurve.coding import code_type
 from privcurve.datasets import Description
-from privcurve.datasets.description import EXCEL
+from privcurve.datasets.reading import kinds
 from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.registry import training_bytes
 
-# MiB that a job takes before it reads a record: Python, imports, compiled kernels.
+# MiB that each kind of job takes without any records: Python, imports, compiled kernels.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000
 # Factors on the estimates, which were measured on one machine.
 _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
 # Minutes for the start of a job and slow file systems.
 _START = 10
 
-# Each value of a sheet is an object in memory; other files are read in pieces.
-_BYTES_PER_CELL = 125.0
-# Seconds to read and code a value, and minutes for a download.
+# Seconds to read and encode a value, and minutes for a download.
 _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
@@ -40,11 +38,11 @@ class Needs(NamedTuple):
 
 
 def preparing_needs(description: Description) -> Needs:
-    """Return the needs of reading and coding a dataset."""
+    """Return the needs of a job that reads and encodes a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
-    of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
-    n_bytes = n_values * (_code_bytes(description) + of_sheet)
+    of_cell = kinds()[description.parser.kind].cell_bytes
+    n_bytes = n_values * (_code_bytes(description) + of_cell)
     return Needs(
         _round_mib(PREPARING, n_bytes), _limit_time(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
     )
@@ -62,12 +60,12 @@ def audit_memory(learner: str, about: CurveData) -> int:
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
-    """Return the MiB of an output that takes `memory` in addition to its datasets."""
+    """Return the MiB of an output that reads `datasets` and takes `memory` MiB without them."""
     return _round_mib(memory, max((_count_bytes("", about) for about in datasets), default=0.0))
 
 
 def _find_peak(curve: Curve) -> float:
-    # A learner that selects settings needs as much as the selected learner.
+    # Private selection needs as much memory as the learner from whose settings it selects.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
     return max(_count_bytes(name, curve.dataset) for name in names)
 
@@ -83,10 +81,10 @@ def _code_bytes(about: CurveData) -> int:
 
 
 def _round_mib(start: int, n_bytes: float) -> int:
-    """Return memory in MiB, rounded up to hundreds."""
+    """Return `start` MiB plus `n_bytes` with a reserve, in MiB, rounded up to hundreds."""
     return 100 * math.ceil((start + _MEMORY_SLACK * n_bytes / 2**20) / 100)
 
 
 def _limit_time(seconds: float) -> int:
-    """Return the time limit in minutes of a job with an estimate in seconds."""
+    """Return the time limit in minutes of a job that is estimated to take `seconds`."""
     return _START + math.ceil(_TIME_SLACK * seconds / 60)

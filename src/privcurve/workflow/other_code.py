@@ -1,4 +1,4 @@
-"""Messages about stored runs from other code than the present code."""
+"""Messages about stored runs that other code than the present code has trained."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NOT_STORED = (
     "code that an earlier privcurve did not store; from now on they count as runs of the present "
     "code"
 )
-# Where tables and figures send their readers.
+# Page to which notes of tables and figures refer.
 PAGE = "docs/faults.md"
 
 
 class OtherCode:
-    """Find runs from other code for a plan, with messages for its log, tables and figures."""
+    """Finds runs of other code, and writes messages on them for the log, tables and figures."""
 
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps
@@ -34,16 +34,17 @@ class OtherCode:
         self._unknown: set[str] = set()
 
     def is_in(self, trained: Trained) -> bool:
-        """Return whether any of these runs comes from other code."""
+        """Return whether other code has trained any of these runs."""
         return bool(self._stamps.count_others(trained))
 
     def lines(
         self, jobs: Mapping[str, Iterable[Job]], audits: Iterable[Trained] = ()
     ) -> Iterator[str]:
-        """Yield a line for each learner with runs or an audit from other code, each line once.
+        """Yield a line for each learner with runs or an audit of other code.
 
-        Runs of earlier versions, whose code is unknown, get a line too. `jobs` are the jobs of each
-        study.
+        Learners with runs of earlier versions, whose code is unknown, also get a line. A line that
+        an earlier call has yielded is left out. `jobs` are jobs by study, `audits` say which code
+        made the audits.
         """
         trained = {name: add_up(job.trained for job in jobs[name]) for name in jobs}
         stale_audits = self._stamps.count_others(add_up(audits))
@@ -72,10 +73,10 @@ class OtherCode:
             yield f"{', '.join(places)} come from {OTHER}"
 
     def adopt(self) -> None:
-        """From now on count runs whose code is unknown as runs of the present code.
+        """From now on, count runs whose code is unknown as runs of the present code.
 
-        This holds for learners that a line has named. If the store can't be written, the next run
-        names them again.
+        Only runs of learners that a line has named are adopted. If the store can't be written, the
+        next run names the learners again.
         """
         if self._unknown:
             with suppress(WriteError):
@@ -83,7 +84,7 @@ class OtherCode:
             self._unknown.clear()
 
     def notes(self, jobs: Iterable[Job], audited: Iterable[Trained]) -> tuple[str, ...]:
-        """Return the notes that belong in a file which shows the runs of jobs, or audits."""
+        """Return the notes on other code for a table or figure that shows these runs and audits."""
         runs = self._stamps.count_others(add_up(job.trained for job in jobs))
         audits = self._stamps.count_others(add_up(audited))
         than = "other code than the code that made this file, under the same version"
@@ -103,7 +104,10 @@ def _name(learners: str) -> str:
 
 
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
-    """Return the learners with numbers of runs; `n_runs` is 0 for runs that selected settings."""
+    """Return a phrase with the number of other code's runs, of all runs, and the learners.
+
+    `n_others` is 0 for runs that are not shown themselves, but by which settings were selected.
+    """
     if not n_others:
         return f"runs of {learners} that selected settings"
     return f"{n_others:,} of {n_runs:,} {_name(learners)}"

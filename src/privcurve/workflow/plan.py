@@ -1,6 +1,6 @@
-"""The plan of a run: from configuration and studies to curves, outputs, files and digests.
+"""The plan of a run: from configuration and studies to jobs, outputs, files and digests.
 
-Pure planning: no Snakemake, no training.
+This module neither trains nor imports Snakemake.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.workflow import failures
 from privcurve.workflow.other_code import OtherCode
 
-# The workflow's own rules and targets: no study or output may have such a name.
+# Names of the workflow's own rules and targets, which no study or output may have. EVERYTHING are
+# the targets that need all configured studies.
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
@@ -55,24 +56,25 @@ OWN_RULES = (
 )
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
-# Jobs that run where Snakemake runs: nodes may lack internet, and some jobs take only seconds.
+# Kinds of jobs that, by default, run on the machine of Snakemake and not on nodes of a cluster:
+# nodes may have no internet for the data, and outputs take only seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
-# Snakemake's wildcard, in place of each output's name, in the rule of a kind of output.
+# Snakemake's wildcard, which replaces the output's name in the files of a rule for several outputs.
 WILDCARD = "{name}"
 
 
 class Kind(NamedTuple):
-    """Outputs of one word whose files differ in one name alone, so that one rule can make them."""
+    """Outputs with the same word whose files differ only in one name: one rule makes them."""
 
     output: Output
-    files: tuple[str, ...]  # with `WILDCARD`, unless there is only one such output
-    name: str  # `WILDCARD`, or the name of the one output
-    requests: Mapping[str, OutputRequest]  # by that name
+    files: tuple[str, ...]  # with `WILDCARD` for the name, unless there is only one output
+    name: str  # `WILDCARD`, or the name of the only output
+    requests: Mapping[str, OutputRequest]  # by name
 
     def request(self, wildcards: Mapping[str, str]) -> OutputRequest:
-        """Return the output that wildcards name."""
+        """Return the output that Snakemake's wildcards name."""
         return self.requests[dict(wildcards.items()).get("name", self.name)]
 
 
@@ -84,7 +86,7 @@ class Plan:
     studies: Mapping[str, Study]  # all readable studies, configured or not
     broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
-    # Caches: jobs and outputs of a study, files that are stale, digests of outputs.
+    # Caches: jobs and outputs by study, whether files are stale, digests of outputs.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
     _stale: dict[Path, bool] = field(init=False, default_factory=dict)
@@ -105,12 +107,15 @@ class Plan:
         return self._jobs[study]
 
     def is_done(self, job: Job) -> bool:
-        """Return whether a job's file counts; with `fresh`, only if the present code trained it."""
+        """Return whether a job need not run.
+
+        With `is_fresh`, a job runs again if other code has trained some of its runs.
+        """
         return job.is_done and not (self.is_fresh and self.code.is_in(job.trained))
 
     @property
     def is_fresh(self) -> bool:
-        """Whether stored runs of other code train again."""
+        """Whether stored runs of other code are trained again."""
         # On a command line `fresh=true` is a text.
         return self.configuration.get("fresh") in (True, "true")
 
@@ -120,27 +125,27 @@ class Plan:
         return OtherCode(Stamps(STORE))
 
     def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
-        """Return whether files exist and are not the files that this plan would make.
+        """Return whether one of `files` exists and they are not as this plan would make them.
 
-        The check reads the files: Snakemake's own records may be lost, and do not include changes
-        of learners and descriptions, or damaged files. The first result is cached, as later the run
-        may replace the files.
+        `is_current` decides that by reading the files. Snakemake's own records do not suffice: they
+        may be lost, and they do not see changes of learners and descriptions, or damaged files. The
+        first result is cached, as the run may replace the files later.
         """
         if files[0] not in self._stale:
             try:
                 stale = any(map(Path.exists, files)) and not is_current()
-            except (ExpectedError, ValueError, OSError):  # unknown; a job reports the error
+            except (ExpectedError, ValueError, OSError):  # the job will report the error
                 logging.getLogger(__name__).debug("made again", exc_info=True)
                 stale = True
             self._stale[files[0]] = stale
         return self._stale[files[0]]
 
     def is_local(self, what: str) -> bool:
-        """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
+        """Return whether jobs of a kind (see `LOCAL_JOBS`) run on the machine of Snakemake."""
         return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
     def local_files(self, dataset: str) -> list[str]:
-        """Return the user's own files of a dataset, without files that are fetched.
+        """Return the paths of a dataset's raw files that the user provides; others are fetched.
 
         Raises StudyError if one is missing.
         """
@@ -155,17 +160,17 @@ class Plan:
 
     @cached_property
     def outputs(self) -> Mapping[str, OutputRequest]:
-        """All outputs of studies and of the whole run, by their targets."""
+        """All outputs, of studies and of the whole run, by target."""
         of_studies = itertools.chain(*map(self.study_outputs, self.studies))
         return {r.target: r for r in (*of_studies, self.audit, self.leaderboard) if r}
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """All outputs by the rules that make them. A rule has the name of its kind of output.
+        """All outputs, grouped by the rules that make them. The word of an output names its rule.
 
-        If the files of a kind differ in more than a name, additional rules have numbers. If the
-        target of an output is the name of its kind, such as ``audit``, it gets the rule with this
-        name, and other outputs of the kind get the rule ``study_audit``.
+        If outputs of a word need several rules, as their files differ in more than a name, further
+        rules have numbers. If the target of an output is its word, such as ``audit``, it gets the
+        rule of this name, and other outputs of the word get the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -187,9 +192,10 @@ class Plan:
         return kinds
 
     def targets(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Return the files of configured studies, and of the studies and outputs in `words`.
+        """Return files by target, for the configured studies and the targets in `words`.
 
-        If another workflow imports this one as a module, words have the module's prefix.
+        `words` are the words of Snakemake's command line. If another workflow imports this one as a
+        module, targets there have the module's prefix. Targets that have a rule are left out.
         """
         files = {name: self.files_of([name]) for name in (*self.studies, *self.refusals)}
         files |= {name: [*map(str, one.files.all)] for name, one in self.outputs.items()}
@@ -206,7 +212,10 @@ class Plan:
 
     @cached_property
     def audit(self) -> OutputRequest | None:
-        """The audit of all learners, with canaries in the first dataset of the first study."""
+        """The audit of all learners; None if the study of its dataset can't be read.
+
+        Its dataset, into which canaries are inserted, is the first of the first configured study.
+        """
         first = self._audited
         if first not in self.studies:
             return None
@@ -215,7 +224,10 @@ class Plan:
 
     @cached_property
     def leaderboard(self) -> OutputRequest | None:
-        """The page of the configured studies, with the audit if the run has it."""
+        """The page of the configured studies, with the audit if the configuration requests it.
+
+        None if no study has the output accuracy, or if the audit has no dataset.
+        """
         tables = [
             f"{study}{SLASH}{word}"
             for study in self.configured_studies
@@ -229,14 +241,14 @@ class Plan:
 
     @property
     def audited_dataset(self) -> str:
-        """The dataset for the audit's canaries."""
+        """The dataset into which the audit inserts canaries."""
         if self.audit is None:
             raise StudyError(self.broken[self._audited])
         return self.audit.study.datasets[0]
 
     @property
     def _audited(self) -> str:
-        """The first configured study that has data."""
+        """The first configured study that has datasets, or that can't be read."""
         names: list[str] = self.configuration["studies"]
         for name in names:
             if name not in self.studies or self.studies[name].datasets:
@@ -247,11 +259,11 @@ class Plan:
         )
 
     def context(self, request: OutputRequest) -> Context:
-        """Return the context of an output, with notes on code that has changed."""
+        """Return the context in which an output is made, with notes on runs of other code."""
         return replace(self._context(request), code_notes=self._code_notes(request))
 
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
-        """Return notes on the runs and audits of other code behind an output and its inputs."""
+        """Return notes on runs and audits of other code that an output or its inputs read."""
         jobs: dict[str, Job] = {}
         audits: dict[str, Trained] = {}
         left = [request]
@@ -272,7 +284,7 @@ class Plan:
         return Context(request, self.jobs(request.study.name), others, self.seed)
 
     def digest(self, request: OutputRequest) -> str:
-        """Return the digest of all that an output depends on, except the data."""
+        """Return a digest of everything but the data on which an output depends."""
         if request.target not in self._digests:
             context = self._context(request)
             others = {word: self.digest(other) for word, other in context.others.items()}
@@ -285,7 +297,7 @@ class Plan:
         return self._digests[request.target]
 
     def inputs(self, request: OutputRequest) -> list[str]:
-        """Return the files that an output is made from."""
+        """Return the files from which an output is made."""
         context = self._context(request)
         jobs = context.jobs.jobs_of(context.curves, grids=request.reads.grids)
         paths = [job.file for job in jobs]
@@ -297,24 +309,33 @@ class Plan:
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_is_current(self, learner: str) -> bool:
-        """Return whether the file of an audit exists, unchanged, and belongs to this plan."""
+        """Return whether a learner's audit need not be made again.
+
+        Its file must exist, be unchanged, and be as this plan would make it.
+        """
         made = record.audit_record(learner, self.audited_dataset)
         wanted = record.audit_digest(learner, self.audited_dataset, self.seed)
         is_current = made.is_current(wanted)
         return is_current and not (self.is_fresh and self.code.is_in(made.trained))
 
     def is_current(self, request: OutputRequest) -> bool:
-        """Return whether the files of an output exist, unchanged, and belong to this plan."""
+        """Return whether an output need not be made again.
+
+        Its files must exist, be unchanged, and be as this plan would make them.
+        """
         made = record.output_record(self.context(request))
-        # The store does not have models that only this output needs; they train with the output.
+        # Models that only this output needs are not in the store, whose notes would report other
+        # code. The output trains them, so it must be made again if their code has changed.
         return made.is_current(self.digest(request)) and not self.code.is_in(made.trained)
 
     # Targets
 
     def notes(self, words: Sequence[str]) -> list[str]:
-        """Return notes on a secret seed, on omitted and leftover files, and on requested studies.
+        """Return notes to log before a run.
 
-        `words` are the words of a command line; without a target they request a plain run.
+        They are about a secret seed, studies that can't be read, files that no study makes any
+        longer, and the requested studies. `words` are the words of Snakemake's command line; if
+        they have no target, the configured studies are requested.
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
@@ -335,7 +356,7 @@ class Plan:
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note on leftover files of an earlier state of a study."""
+        """Yield a note on files that an earlier state of a study has made, if there are any."""
         made = {path for request in self.outputs.values() for path in request.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
         # Files in `MADE` for outputs of the whole run belong to no study.
@@ -362,10 +383,10 @@ class Plan:
         return [*study.skipped, *prices, *notes, *more]
 
     def remarks(self, since: float) -> list[str]:
-        """Return remarks for the end of a run that began at the time `since`.
+        """Return remarks to print at the end of a run that began at the time `since`.
 
-        They report failed trainings (:func:`failures.remarks`), and stored runs of other code that
-        jobs have used.
+        They are about failed trainings (:func:`failures.remarks`), and about stored runs of other
+        code that the jobs of this run have used.
         """
         jobs = {name: study.jobs.values() for name, study in self._jobs.items()}
         late = {name: [j for j in jobs[name] if failures.ended_since(j, since)] for name in jobs}
@@ -379,24 +400,24 @@ class Plan:
 
     @property
     def paper_studies(self) -> list[str]:
-        """The names of the papers' studies."""
+        """The names of all studies that belong to a paper."""
         return [name for name, study in self.studies.items() if study.paper]
 
     @property
     def configured_studies(self) -> list[str]:
-        """The configured studies that can be read."""
+        """The names of the configured studies that can be read."""
         return [name for name in self.configuration["studies"] if name in self.studies]
 
     @property
     def run_outputs(self) -> list[OutputRequest]:
-        """The outputs of a plain ``snakemake``."""
+        """The outputs that ``snakemake`` makes without a target."""
         outputs = itertools.chain(*map(self.study_outputs, self.configured_studies))
         audit = self.audit if self.configuration["audit"] else None
         return [*outputs, *filter(None, (audit, self.leaderboard))]
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """Benchmark files of a plain ``snakemake``, except the many files of trainings."""
+        """The benchmark files of ``snakemake`` without a target, except those of trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
@@ -408,11 +429,15 @@ class Plan:
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
-        """The reason for each target that can't be built: it is, or needs, a broken study."""
+        """The targets that can't be made, each with the reason.
+
+        Such a target is, or needs, a study that can't be read; or the page has nothing to show.
+        """
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
-        # A configured study without a file may belong to a paper that is not installed.
+        # A configured study without a file may belong to a paper that is not installed, and does
+        # not stop the target for all papers.
         configured = self.configuration["studies"]
         read = {
             one: why
@@ -431,7 +456,7 @@ class Plan:
         return reasons
 
     def refuse(self, study: str) -> None:
-        """Raise StudyError if a study can't be read, or one of the user's own files is missing."""
+        """Raise StudyError if a study can't be read, or a raw file of the user is missing."""
         if study in self.refusals:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
@@ -444,10 +469,10 @@ def benchmark(request: OutputRequest) -> str:
 
 
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
-    """Return a name that is in all files of an output, and the files with `WILDCARD` in its place.
+    """Return a name that all files of an output contain, and the files with `WILDCARD` for it.
 
-    Candidates are the name of the output's place, of its figure, and of its study. If no candidate
-    is in all files, return the target and the unchanged files.
+    Candidates are the output's place, the path of its figure, and the name of its study. If no
+    candidate is in all files, the result is the target and the unchanged files.
     """
     top = TABLES.parent
     paths = [str(path.relative_to(top)) for path in request.files.all]
@@ -461,8 +486,8 @@ def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
 def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     """Return the outputs of a study.
 
-    Raises `StudyError` if an output is unknown, can't be made, occurs twice, or reads a missing
-    output; or if a key of the study has no effect.
+    Raises StudyError if an output is unknown, can't be made, occurs twice, or reads an output that
+    the study lacks; or if a key of the study has no effect. Messages name the file by `where`.
     """
     if idle := _explain_idle_word(study):
         raise StudyError(f"{where}: {idle}; leave it out.")
@@ -488,7 +513,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
 
 
 def _explain_idle_word(study: Study) -> str | None:
-    """Return a message about a word of a study that would have no effect; or None."""
+    """Return a message if a key of the study has no effect; otherwise None."""
     word = LearningCurves.word
     curves = [options for name, options in study.outputs if name == word]
     if study.figure != study.name and all("name" in options for options in curves):
@@ -500,6 +525,6 @@ def _explain_idle_word(study: Study) -> str | None:
 
 
 def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
-    """Return the outputs of a study by their names, and the first of each word by its word."""
+    """Return outputs of a study by their keys, and the first output of each word by its word."""
     named = {request.key: request for request in requests}
     return {request.output.word: request for request in reversed(named.values())} | named

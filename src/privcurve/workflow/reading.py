@@ -26,11 +26,12 @@ from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 CONFIGURATION = Path("config/config.yaml")
-# Keys of the configuration.
+# Keys of the configuration: OF_STUDY are those that matter to jobs of one study.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
-# Keys that are not passed to jobs, as a change of them must not repeat a job: checksums identify
-# raw files, and stored runs name their code.
+# Keys that are not in the commands of jobs: Snakemake repeats a job if its command changes, and a
+# change of these keys must not repeat it. (Checksums identify raw files, and stored runs name their
+# code.)
 UNTOLD = ("data_mirror", "fresh")
 SCHEMAS = "workflow/schemas"
 # The pattern excludes hidden files, such as editors' backups.
@@ -46,13 +47,14 @@ def read(
 ) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    `root` is the folder of the workflow; `files` are the files of the configuration. Only the
-    process with `decides` makes a secret seed, so that nodes of a cluster don't make several. A
-    study that can't be read does not stop the other studies.
+    `root` is the folder of the workflow; `files` are the configuration's files, which are checked,
+    too. If there is no secret seed yet, only a process with `decides` makes one, so that nodes of a
+    cluster don't make several. Studies that can't be read are in `Plan.broken`; they do not stop
+    the other studies.
 
-    Raises SchemaError or SeedError if the configuration is not allowed or its seed can't be used.
+    Raises SchemaError if the configuration is not allowed, and SeedError if its seed can't be used.
     """
-    # Read again, as Snakemake silently keeps the last of repeated keys.
+    # Read the files again to find repeated keys, of which Snakemake silently keeps the last.
     for file in files:
         schema.read_yaml(Path(os.path.relpath(file)))
     schema.check(configuration, root / SCHEMAS / "config.schema.yaml", "configuration")
@@ -66,7 +68,7 @@ def read(
     studies_read: dict[str, Study] = {}
     requests: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # A missing study of a paper stops only a plain run, no other target.
+    # A configured study without a file stops only a run without a target.
     unknown = {
         name: f"configuration: there is no study {name!r}{schema.suggestion(name, paths)} "
         f"There are: {', '.join(paths)}" + "".join(f". {fault}" for fault in strays.values())
@@ -83,7 +85,7 @@ def read(
         }
     )
     broken |= _find_doubles(_list_study_folders(configuration, root)[:-1], paths)
-    # Configured studies first: they win if two studies claim the same name.
+    # Configured studies come first, so that they keep a name that another study also claims.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         if name in broken:
             continue
@@ -97,7 +99,7 @@ def read(
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             studies_read[name] = study
-    # A study that reads a broken study is also broken.
+    # A study that reads a broken study is also broken: repeat until no further study is.
     n_left = 0
     while n_left != len(studies_read):
         n_left = len(studies_read)
@@ -112,14 +114,15 @@ def read(
 
 
 def root() -> Path:
-    """Return the folder of the workflow: the working folder if it has one, or the installed one."""
+    """Return the folder of the workflow: the working folder if it is one, or the installed one."""
     return Path() if Path(SCHEMAS).is_dir() else home()
 
 
 def configured() -> dict[str, Any]:
-    """Return the content of config/config.yaml in the working folder; empty without one.
+    """Return the content of config/config.yaml in the working folder.
 
-    If another workflow imports this one as a module, the file may have any content.
+    The result is empty if there is no file, or if it is not a mapping: the file may belong to
+    another workflow, which imports this one as a module.
     """
     try:
         content = schema.read_yaml(CONFIGURATION)
@@ -129,10 +132,11 @@ def configured() -> dict[str, Any]:
 
 
 def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
-    """Return options for a job: the parts of a configuration that config/config.yaml lacks.
+    """Return the command-line options that give a job this configuration.
 
-    `folder` is the workflow's folder; `keys` are the keys that matter to the job, by default all
-    except `UNTOLD`. :func:`overridden` reads the options.
+    They have the values that differ from config/config.yaml, which the job reads itself
+    (:func:`overridden`). `folder` is the workflow's folder; `keys` are the keys that matter to the
+    job, by default all except `UNTOLD`.
     """
     written = configured()
     keys = keys or [key for key in {**written, **configuration} if key not in UNTOLD]
@@ -147,9 +151,9 @@ def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] 
 
 
 def overridden(words: Iterable[str]) -> dict[str, Any]:
-    """Return config/config.yaml with some of its keys replaced, each given as ``key=value``.
+    """Return the content of config/config.yaml, with the changes in `words`: ``key=value``.
 
-    A value is YAML; null removes the key. Raises SchemaError if one is not.
+    A value is YAML; null removes the key. Raises SchemaError if a value is not valid YAML.
     """
     pairs = (word.partition("=") for word in words)
     changes = {key: _read_value(text, f"--config {key}") for key, _, text in pairs}
@@ -164,11 +168,12 @@ def _read_value(text: str, where: str) -> Any:
 
 
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
-    """Return the study files by name, in the order of names.
+    """Return the paths of study files by study name, sorted by name.
 
-    They are in the configured folder and in the user's own papers; by default, in
-    ``config/studies`` in `root` and in all papers. If two files have the same name, the configured
-    folder or the user's own paper wins. Raises StudyError if the folder does not exist.
+    If the configuration names a folder of studies, the files are in this folder and in the user's
+    own papers; otherwise in the folder ``config/studies`` of `root` and in all papers. If two files
+    have the same name, the folder of studies comes before papers, and the user's own papers before
+    shipped ones. Raises StudyError if the folder of studies does not exist.
     """
     folders = _list_study_folders(configuration, root)
     paths = [path for folder in folders for path in folder.glob(STUDY_FILES)]
@@ -176,7 +181,7 @@ def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]
 
 
 def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
-    """Return the folders of study files as relative paths; later folders win."""
+    """Return the folders of study files as relative paths, by increasing priority."""
     chosen = configuration.get(STUDIES_FOLDER)
     folder = Path(os.path.relpath(chosen or root / "config/studies"))
     if not folder.is_dir():
@@ -187,7 +192,10 @@ def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Pa
 
 
 def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
-    """Return a message for each chosen study with files in two papers of equal priority."""
+    """Return a message for each study of which two papers of equal priority have a file.
+
+    `folders` are the papers' folders of studies, `chosen` are the files by name that are used.
+    """
     seen: dict[tuple[Path, str], Path] = {}
     messages = {}
     for path in (path for folder in folders for path in sorted(folder.glob(STUDY_FILES))):
@@ -200,9 +208,10 @@ def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[s
 def read_one(
     path: Path, seed: Seed, seconds_per_job: float, others: Mapping[str, Path] | None = None
 ) -> Plan:
-    """Return the plan of one study and of the studies in `others` that it reads, for a job.
+    """Return the plan of one study, for a job; much faster than :func:`read`.
 
-    Raises `SeedError` if a dataset is private and the seed is not secret.
+    `others` are the files of studies whose outputs the study reads. Raises SeedError if a dataset
+    is private and the seed is not secret.
     """
     files = {path.stem: path, **(others or {})}
     loaded = {name: studies.load(file) for name, file in files.items()}
@@ -218,11 +227,11 @@ def read_one(
 
 
 def read_study(path: Path, root: Path) -> Study:
-    """Read and check a study file, by the schema below `root`."""
+    """Read a study file, and check it by the schema below `root` and against its datasets."""
     where, content = str(path), schema.read_yaml(path)
     schema.check(content, root / SCHEMAS / "study.schema.yaml", where)
     study = studies.from_mapping(content, path.stem, where)
-    # Only for its errors; a run that requests the study shows the notes.
+    # Called only for its errors; a run that requests the study logs the notes.
     list(studies.notes(study, {name: description_of(name) for name in study.datasets}, where))
     return study
 
@@ -233,12 +242,12 @@ def _check_seed(study: Study, seed: Seed) -> None:
 
 
 def _list_claims(requests: Iterable[OutputRequest]) -> list[str]:
-    """Return the targets and the files of outputs."""
+    """Return the names that outputs claim: their targets and files."""
     return [name for request in requests for name in (request.target, *map(str, request.files.all))]
 
 
 def _claim_names(owners: dict[str, str], where: str, names: Sequence[str]) -> None:
-    """Enter the names and files of a study in `owners`; raise StudyError if one is taken."""
+    """Add names to `owners`, with the study's file `where`; raise StudyError if one is taken."""
     for place, name in enumerate(names):
         if name in owners or name in names[:place]:
             raise StudyError(
@@ -254,7 +263,7 @@ def _check_other_studies(
     broken: Mapping[str, str],
     where: str,
 ) -> None:
-    """Check that all studies and outputs exist that outputs name or read."""
+    """Raise StudyError if outputs name or read a study or an output that does not exist."""
     for request in requests:
         for name in request.output.studies_named(request):
             if name not in studies and name not in broken:

@@ -32,7 +32,7 @@ _MOST_LINES = 15
 
 
 class RunError(ExpectedError, RuntimeError):
-    """A run has failed; the message has the reason, and the path of the log."""
+    """A run has failed; the message contains the reason and the path of the log."""
 
 
 def run(
@@ -43,11 +43,11 @@ def run(
     quiet: bool = False,
     printed: Collection[str] = (),
 ) -> None:
-    """Run Snakemake in the working folder, with the arguments of its command line.
+    """Run Snakemake in the working folder; `arguments` are of its command line.
 
-    The output goes to `log`, and standard error shows one line of progress. With `verbose` it shows
-    the output instead; with `quiet`, nothing. The end repeats no remark that is in `printed`.
-    Raises `RunError` if Snakemake fails.
+    Snakemake's output goes to `log`. The terminal shows one line of progress; with `verbose` the
+    output instead, and with `quiet` no progress. At the end, remarks on failed trainings and other
+    code are printed, except remarks in `printed`. Raises RunError if Snakemake fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -73,7 +73,7 @@ def run(
         progress.end()
     if process.returncode:
         raise RunError(_explain_failure(log))
-    # A remark may occur at the start and at the end of Snakemake's output.
+    # The same remark may be at the start and at the end of Snakemake's output: print it once.
     new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in printed]
     print(*new, sep="", end="", file=sys.stderr)
 
@@ -83,7 +83,7 @@ def run_here(
 ) -> None:
     """Run a study in this process, one job after another, without Snakemake.
 
-    Jobs with current files are skipped. :func:`run` explains the other arguments, and `RunError`.
+    Jobs with current files are skipped. Other arguments and errors are as in :func:`run`.
     """
     started, progress = time.time(), Progress()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def run_here(
             begun = file.tell()
             try:
                 with redirect_stdout(file), redirect_stderr(file):
-                    # Check only now, as earlier steps may have changed the result.
+                    # Checked only now, as earlier steps may have changed whether this one is done.
                     if not is_done():
                         do()
             except Exception as error:
@@ -142,7 +142,7 @@ def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callab
 
 
 def _explain_failure(log: Path) -> str:
-    """Return the errors of jobs from the log, or its last lines."""
+    """Return the message of a failed run: the errors of jobs in the log or, if none, its end."""
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):
         return (
@@ -151,7 +151,7 @@ def _explain_failure(log: Path) -> str:
             "killed, or the power failed), unlock it: remove the files in .snakemake/locks. "
             "Finished trainings are stored."
         )
-    # An error may have indented lines below it.
+    # An error message may continue on indented lines.
     of_error = [False]
     for line in lines:
         of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))

@@ -1,11 +1,11 @@
 """Functions of the Snakefile that use Snakemake's Python interface.
 
-:func:`keep_one_timer` replaces one private method of Snakemake's scheduler, if it has the known
-form. In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second
-later, and the end of a job starts a pass, too. So the number of timers only grows: after 200 jobs
-there are 200 passes and threads a second, after 2,000 the scheduler occupies a core
-(snakemake/snakemake#3804 shows threads running out). With 600 jobs of 0.3 s on two cores the
-scheduler takes 20.8 s of CPU time; with one waiting timer, 6.0 s.
+:func:`keep_one_timer` replaces a private method of Snakemake's scheduler, if the method has the
+known signature. In Snakemake 9.27 each pass of the scheduler starts a timer, which starts another
+pass a second later; the end of a job also starts a pass. The number of timers therefore grows with
+the number of finished jobs: after 200 jobs there are 200 passes and threads per second, and after
+2,000 jobs the scheduler occupies a core (snakemake/snakemake#3804 shows threads running out). For
+600 jobs of 0.3 s on two cores the scheduler takes 20.8 s of CPU time; with only one timer, 6.0 s.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from privcurve.home import home
 
 logger = logging.getLogger(__name__)
 
-# Keys of the configuration that profiles set; they affect the execution of jobs, not results.
+# Keys of the configuration that profiles set. They affect how jobs are executed, not the results.
 OF_JOBS = ("seconds_per_job", "local_jobs", "data_mirror")
 
 
 class _OneTimer:
-    """A timer that starts another pass after a delay, unless a pass is due before."""
+    """Starts a pass of the scheduler after a delay, unless another one is due earlier."""
 
     def __init__(self, start_pass: Any) -> None:
         self._start_pass = start_pass
@@ -57,7 +57,7 @@ class _OneTimer:
 
 
 def keep_one_timer() -> None:
-    """Make Snakemake's scheduler start one timer at a time, if it has the known form."""
+    """Make Snakemake's scheduler keep only one timer, if its method has the known signature."""
     try:
         owner: Any = import_module("snakemake.scheduling.job_scheduler").JobScheduler
         method = owner._schedule_reevalutation
@@ -89,19 +89,21 @@ def use_this_python() -> None:
 
 
 def home_of(rules: object) -> Path:
-    """Return the folder of this workflow, from the path of its rules.
+    """Return the folder of this workflow, from the path of the folder with its rules.
 
-    If the rules are from a web address, without schemas, the folder is in the installed package.
+    If the rules come from a web address, the schemas are not next to them; the result is then the
+    folder of the workflow in the installed package.
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
 
 
 def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
-    """Add keys of a profile or a command line to the configuration of an imported module.
+    """Add the keys `OF_JOBS` of a profile or command line to the configuration of a module.
 
-    Snakemake gives a module only the keys in `config:` of the importing workflow. That workflow may
-    use other keys itself, so the function returns a note for each key whose value differs.
+    Snakemake gives a module only the keys under `config:` of the importing workflow. Other keys of
+    the command line may be meant for the importing workflow, so they are not added; the function
+    returns a note for each key whose value there differs.
     """
     overrides: Mapping[str, Any] = workflow.config_settings.overwrite_config
     configuration.update({key: overrides[key] for key in OF_JOBS if key in overrides})
@@ -114,7 +116,7 @@ def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
 
 
 def jobs_at_once(workflow: Any) -> int:
-    """Return how many jobs may run at once; on a cluster, this can exceed the number of cores."""
+    """Return the maximum number of jobs at once: of cores or, on a cluster, of queued jobs."""
     in_queue = workflow.nodes or sys.maxsize
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
@@ -122,8 +124,8 @@ def jobs_at_once(workflow: Any) -> int:
 def check_shared_files(workflow: Any) -> None:
     """Raise WorkflowError if jobs do not share the working folder.
 
-    Jobs read and write files there that no rule declares, such as the store, and that Snakemake
-    would not transfer.
+    Jobs read and write files in it that no rule declares, such as the store; Snakemake would not
+    transfer these files.
     """
     if "INPUT_OUTPUT" not in {usage.name for usage in workflow.storage_settings.shared_fs_usage}:
         from snakemake.exceptions import WorkflowError
@@ -136,7 +138,7 @@ def check_shared_files(workflow: Any) -> None:
 
 
 def check_folder() -> None:
-    """Raise WorkflowError if Snakemake can't write its own folder, in place of its traceback."""
+    """Raise WorkflowError if Snakemake can't write its own folder; it would show a traceback."""
     folder = Path(".snakemake").resolve()
     if folder.exists() and not os.access(folder, os.W_OK):
         from snakemake.exceptions import WorkflowError
@@ -150,7 +152,10 @@ def check_folder() -> None:
 def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
-    """Return an input function that returns the files of a target, or raises its refusal."""
+    """Return an input function of a rule: it returns `files`, or refuses the target.
+
+    If `target` is in `refusals`, the function raises WorkflowError with the reason there.
+    """
 
     def files_or_error(wildcards: Any) -> list[str]:
         if target in refusals:
@@ -163,7 +168,7 @@ def files_or_refusal(
 
 
 def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource that grows with the attempts at a job."""
+    """Return a resource of a rule: `amount` times the number of the attempt at the job."""
 
     def amount_of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)

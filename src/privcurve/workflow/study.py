@@ -10,7 +10,7 @@ from privcurve.workflow import job
 
 # Number of learners in a ranking.
 SHOWN = 3
-# Outputs whose files are printed, and their words in the text.
+# Outputs whose files are printed at the end, and what they are called there.
 FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _choose_file(paths: list[Path]) -> Path:
-    """Return the most readable file of an output."""
+    """Return the file of an output that is easiest to read: Markdown, PNG or HTML."""
     return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 
 

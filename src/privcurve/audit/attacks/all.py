@@ -1,4 +1,4 @@
-"""All attacks: `CLAIMS` of the modules in this folder, and of the papers' learners."""
+"""All claims to attack: from the modules in this folder, and from the papers' learners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.learners.entries.of_papers import PACKAGES
 
 
 def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims of each learner.
+    """Return the claims by learner.
 
     Raises
     ------
@@ -42,5 +42,5 @@ def find_claims() -> Iterator[Claim]:
 
 ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(find_claims())
 
-# Number of sampled pairs in a complete run, which share the error of a verdict.
+# Number of sampled pairs and tables of canaries in a complete run, which share `VERDICT_ERROR`.
 COMPARISONS = n_comparisons(claim for claims in ATTACKS.values() for claim in claims)

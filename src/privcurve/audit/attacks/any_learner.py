@@ -16,9 +16,9 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLIS
 Settings = Sequence[Mapping[str, Any]]
 
 DELTA = 1e-2
-# A larger δ suffices to guess some coins of canaries.
+# The δ of attacks by canaries: a larger one would explain many right guesses by itself.
 SMALL_DELTA = 1e-9
-# Number of fits of canaries.
+# Number of fits for an attack by canaries.
 FITS = 20
 
 
@@ -31,7 +31,7 @@ def claim_by_answers(
     neighbours: str = REPLACE_ONE,
     stated: str = "",
 ) -> Claim:
-    """Return a claim for any learner, tested by the worst answers to a fit, without noise."""
+    """Return a claim for any learner, tested by the worst answers to a fit (δ = 0)."""
     return Claim(
         learner, calibration, epsilon, pairs, 0.0, setting,
         loss=worst_answers, neighbours=neighbours, stated=stated,
@@ -49,7 +49,10 @@ def claim_by_fits(
     epsilon: float = 1.0,
     neighbours: str = REPLACE_ONE,
 ) -> Claim:
-    """Return a claim for any learner, tested by real fits: by fitted states, or by `sample`."""
+    """Return a claim for any learner, tested by real fits, whose outputs `sample` returns.
+
+    By default, the output is the entire fitted state.
+    """
     return Claim(
         learner, calibration, epsilon, pairs, delta, setting,
         sample=sample, n_trainings=n_trainings, n_pairs=N_PAIRS.get(pairs, 1),
@@ -70,9 +73,9 @@ def claim_by_canaries(
     setting: Mapping[str, Any],
     epsilon: float = 1.0,
 ) -> Claim:
-    """Return a claim for any learner, including peers, tested by guesses of canaries' coins.
+    """Return a claim for any learner, tested by guesses of the coins of canaries.
 
-    The attack suits learners whose models distinguish the bins of a column.
+    The learner may be another library's. Its models must distinguish the bins of a column.
     """
     offered = entry(learner)
     delta = 0.0 if offered.pure else SMALL_DELTA
@@ -97,8 +100,9 @@ def recipe(
 ) -> Iterator[Claim]:
     """Yield claims for any learner, for each calibration and kind of δ in its entry.
 
-    `with_delta` are the settings that use δ; None: all proved ones. `coins` are the settings for
-    guesses of canaries' coins.
+    `proved` and `published` are the settings for these calibrations, `with_delta` those for δ > 0
+    (None: `proved`), and `coins` those for guesses of the coins of canaries. `answers` includes
+    claims by worst answers, `canary` a claim by the score of one canary among real records.
     """
     offered = entry(learner)
     with_delta = proved if with_delta is None else with_delta
@@ -112,7 +116,7 @@ def recipe(
         for setting in coins:
             yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
-        # With δ, only real fits can show a violation.
+        # With δ > 0, worst answers can show no violation: only real fits can.
         yield claim_by_fits(learner, PROVED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA

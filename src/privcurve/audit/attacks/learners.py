@@ -45,11 +45,11 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     yield from recipe("dp_sgd", [{"n_epochs": 1, "batch_rate": 0.5}])
-    # With few records all bins are rare, and the model would not depend on them.
+    # Many records: with few, all bins are rare, and the model would not depend on them.
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 300, *canary)
-    # Two fitted states are almost never equal, so also compare scores.
+    # Two fitted states of AIM are almost never equal, so also compare scores.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
         yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 900, *many)
@@ -57,7 +57,7 @@ def _linear() -> Iterator[Claim]:
 
 
 def _counts() -> Iterator[Claim]:
-    """Noisy majority, naive Bayes and PrivGAM."""
+    """Yield claims for the noisy majority, naive Bayes and PrivGAM."""
     yield from recipe("noisy_majority")
     yield from recipe("noisy_bayes")
     for delta in (0.0, DELTA):
@@ -66,7 +66,7 @@ def _counts() -> Iterator[Claim]:
     three = {"n_classes": 3}
     yield claim_by_answers("privgam", PROVED, three, of_three_classes)
     yield claim_by_fits("privgam", PROVED, three, 200, of_three_classes, DELTA)
-    # The canary's score is the sum of all columns' values.
+    # The canary's score is the sum of the values of all columns.
     scores = sample_canary_scores
     yield claim_by_fits("privgam", PROVED, {}, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 
@@ -77,7 +77,7 @@ def _trees() -> Iterator[Claim]:
     yield claim_by_answers("topdown", PROVED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
-    # With a low worth of a vote, few records start with many votes.
+    # A low worth of a vote makes the start from the public column count as many votes.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)

@@ -1,4 +1,4 @@
-"""1-rules, alone and boosted: one choice per round, enumerated and sampled."""
+"""Claims of 1-rules, alone and boosted: their choices are enumerated, and sampled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 
 
 def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
-    """Return the probability of every transcript of a learner that votes."""
+    """Return the probability of every transcript: every sequence of `n_rounds` votes.
+
+    `choose(votes)` returns the probabilities of the next vote after earlier votes (sorted, as their
+    order must not matter).
+    """
     by_votes: dict[tuple[int, ...], Floats] = {}
     histories: list[tuple[int, ...]] = [()]
     chances = np.ones(1)
@@ -43,10 +47,10 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 
 
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
-    """Return the probability of every sequence of literals that a learner can pick.
+    """Return the probability of every sequence of literals that a learner can choose.
 
-    The function takes errors from the learner's kernel, and rates and mechanism from its
-    calibration; it replaces only the random choice by exact probabilities.
+    The errors are the result of the learner's kernel, rates and mechanism of its calibration; only
+    the random choice is replaced by exact probabilities.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise
@@ -67,23 +71,23 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 def sample_picks(
     learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Train `n` times; return the picked literals, an array of shape (n, n_rounds)."""
+    """Train `n` times; return the chosen literals: (n, n_rounds)."""
     return np.stack([model.chosen_ for model in fits(learner, side, n, rng)])
 
 
 def sample_transcripts(
     learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Sample transcripts, each encoded as one integer (only for small domains)."""
+    """Train `n` times; return each transcript, encoded as one integer (for small domains): (n,)."""
     picks = sample_picks(learner, side, n, rng)
     n_literals = 2 * int(side.n_bins.sum()) + 2
     return picks @ n_literals ** np.arange(picks.shape[1] - 1, -1, -1)
 
 
 def large_balance(c: Claim, target: Target) -> list[Pair]:
-    """Return equal records, as many as in the target, with about balanced labels.
+    """Return a pair of equal records, as many as in the target, with nearly balanced labels.
 
-    With this surplus of one label, all rounds choose the other label with a probability of about
+    One label has such a surplus that all rounds choose the other label with a probability of about
     2 %: rare enough to show the effect of one record, and frequent enough to count.
     """
     learner = c.estimator(np.array([1]))
@@ -113,7 +117,7 @@ def _lazybb() -> Iterator[Claim]:
     name = "lazybb"
     dense = {"n_rounds": 3, "learning_rate": 0.45, "density": 1.0}
     steep = {"n_rounds": 4, "learning_rate": 1.0, "density": 0.2}
-    # Weights must change between rounds; otherwise reuse of noise would have no effect.
+    # Here weights change between rounds: otherwise a reuse of noise would have no effect.
     moving = {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35}
     for calibration, setting in itertools.product(BOTH, (dense, steep)):
         for mechanism, epsilon in itertools.product(MECHANISMS, (1.0, 5.0)):
@@ -140,7 +144,7 @@ def _exact(
 
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
-    """Return a claim tested by the picks of real fits, if unlikely picks occur often enough."""
+    """Return a claim tested by the choices of real fits, on a pair with frequent rare choices."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
     )

@@ -29,7 +29,7 @@ SMALL = 200
 
 
 def several(c: Claim, target: Target) -> list[Pair]:
-    """Return the pairs of the recipe, each bad for other learners.
+    """Return the pairs that `recipe` tries; different learners fail on different ones.
 
     The pairs are: one record alone in three bins; two records with swapped columns; balanced
     labels; a training error that is 0 on one side only; distinct rows in three bins.
@@ -39,7 +39,7 @@ def several(c: Claim, target: Target) -> list[Pair]:
 
 
 def three_codes() -> Pair:
-    """Return five distinct records in a column of three bins; one moves to the rarest bin."""
+    """Return five distinct records in a column of three bins; one moves to the last bin."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
     return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
@@ -52,33 +52,33 @@ def of_three_classes(c: Claim, target: Target) -> list[Pair]:
 
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all neighbours of few records in a column of two or three bins, and constant ones."""
+    """Return all pairs of few records in a column of two or three bins, and `constant_columns`."""
     for n, n_bins in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3)):
         yield from all_neighbours(n, (n_bins,))
     yield from constant_columns(c, target)
 
 
 def two_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all neighbours of 2 and 3 records in two columns of two bins."""
+    """Return all pairs of 2 and of 3 records in two columns of two bins."""
     return itertools.chain(all_neighbours(2, (2, 2)), all_neighbours(3, (2, 2)))
 
 
 def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return the worst pairs of 1-rules (docs/proofs.md, 'LazyBB: 1-rules'), by size."""
+    """Return the worst pair for 1-rules (docs/proofs.md, 'LazyBB: 1-rules') in several sizes."""
     return map(flipped_constant, (2, 3, 4, 6, 8, 12, 20, 40))
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair of 1-rules at a size at which its unlikely outcome occurs often."""
+    """Return the worst pair for 1-rules, so small that its unlikely outcome occurs often."""
     return [flipped_constant(4)]
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return one record that shares its bin of each column with a different crowd of records.
+    """Return one record that shares the bin of each column with another crowd of records.
 
-    The crowds are balanced and large, so the attacker knows their sums in spite of noise; the other
-    records are so many that the intercept is known, too. So the released value of each bin of the
-    record depends only on the record's label, and the record's score sums these values.
+    The crowds have balanced labels and are so large that noise hardly changes their sums; even more
+    records fix the intercept. So the released value of each of the record's bins depends, apart
+    from noise, only on the record's label, and the record's score adds up these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
@@ -89,7 +89,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Return records of the target, whose first has the rarest bins, with either label."""
+    """Return records of the target; the first has the rarest bins, and its label differs."""
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
@@ -105,15 +105,16 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
-    """Return many records with one flipped label; all counts are larger than their noise."""
+    """Return 400 equal records with one flipped label: all counts are larger than their noise."""
     return [flipped_balance(400, 0)]
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
-    """Return the tight pair of a tree's split (docs/proofs.md, 'LazyBB: trees').
+    """Return the pair that attains the sensitivity of a split (docs/proofs.md, 'LazyBB: trees').
 
-    A flipped label makes a child of the first column pure and a pure child of the other columns
-    impure. The other columns are copies, so that the tree almost certainly asks one of them.
+    A flipped label makes a child of a split by the first column pure, and a pure child of a split
+    by another column impure. All other columns are equal, so that the tree almost certainly splits
+    by one of them.
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
@@ -134,7 +135,7 @@ def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return four records; one moves. Noise that depends on a node's size shows the move."""
+    """Return four records, one of which moves: noise that depends on a node's size reveals it."""
     return _move_between_leaves([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
 
@@ -145,7 +146,7 @@ def _move_between_leaves(others: Sequence[Row], copies: int) -> list[Pair]:
 
 
 def one_more(c: Claim, target: Target) -> list[Pair]:
-    """Return seven equal records, and eight."""
+    """Return an add-remove pair: seven equal records, and eight."""
     return [add_record(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
 
 
@@ -158,7 +159,7 @@ def canaries(c: Claim, target: Target) -> list[Pair]:
 
 
 def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
-    """Return a pair; one record moves from bin 0 to bin 2 of column 0."""
+    """Return a private-columns pair: the record `row` moves from bin 0 to bin 2 of column 0."""
     (_, *public), label = row
     moved = (2, *public), label
     n_bins = (3, *[2] * len(public))
@@ -166,7 +167,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs: one record alone, one among equals, one with a public column."""
+    """Return three pairs: a record alone, a record among equals, and one among other records."""
     among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
     beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
     return [
@@ -177,7 +178,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return eight records; one moves, whose label the public column contradicts.
+    """Return eight records; one moves, and the public column contradicts its label.
 
     A learner that starts from the public column gives this record most of the weight.
     """
@@ -203,5 +204,5 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-# Number of pairs of a function, if more than one; sampled claims need it in advance.
+# Number of pairs that a function returns, if more than one: sampled claims need it in advance.
 N_PAIRS: dict[MakePairs, int] = {several: 5, hidden_few: 3}

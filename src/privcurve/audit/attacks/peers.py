@@ -1,4 +1,4 @@
-"""The claims of other libraries' learners, tested by canaries, which need no scripted noise."""
+"""Claims of other libraries' learners, tested by canaries, which need no access to the noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
     "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},
     "dpl_decision_tree": {"max_depth": 12},
-    # Their columns without an order are one-hot.
+    # This library encodes unordered columns as one-hot, so that each bin has a coefficient.
     "dpl_logistic_regression": {"C": 100.0},
     "dpl_gaussian_nb": {},
 }

@@ -41,7 +41,10 @@ def tail_probability(score: Ints, scale: int) -> Floats:
 
 
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
-    """Return the largest privacy loss over both signs of the released margin and many scores."""
+    """Return the largest privacy loss of a selected run, over both signs of its margin.
+
+    The loss of a run with a margin and a score is exact; the function tries many scores.
+    """
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"learner must be the noisy majority; got {learner.learner}")
     budget = learner._budget()
@@ -59,7 +62,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     widest = float(max(abs(plus - minus) for plus, minus in sides) + 1)
     losses = []
     for plus, minus in sides:
-        # The margin is positive or negative.
+        # The probability that a run's margin has the wrong sign.
         p = np.exp(-rate * abs(plus - minus)) / 2
         positive = 1 - p if plus > minus else p
         above = positive * tail_probability(units - UNITS * plus, budget.score_scale)
@@ -73,7 +76,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return pairs with one flipped label: nearly all records are positive, or about half."""
+    """Return pairs with a flipped label, with nearly all records positive or about half."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 

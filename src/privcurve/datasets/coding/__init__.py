@@ -1,7 +1,8 @@
-"""Encoding: from Arrow arrays to codes, value by value, with the domain alone.
+"""Encoding: from the columns of a file or frame to codes.
 
-:class:`Coder` encodes the records of a dataset, :func:`read_codes` a file for prediction, and
-:func:`encode_frame` a frame. Each counts the outcomes of a column's values (:class:`ColumnCounts`).
+The code of a value depends on the domain alone. :class:`Coder` encodes the records of a dataset,
+:func:`read_codes` a file for prediction, and :func:`encode_frame` a frame. Each of them counts by
+column how many values are missing, clipped or unlisted (:class:`ColumnCounts`).
 """
 
 from privcurve.datasets.coding.coder import (

@@ -21,7 +21,7 @@ from privcurve.schema import suggestion
 
 
 class Coded(NamedTuple):
-    """Codes and labels."""
+    """The codes and labels of records."""
 
     X: Codes  # (n_rows, n_columns)
     y: NDArray[np.int8]  # (n_rows,): −1 or +1; with more than two classes 0, 1, …
@@ -32,16 +32,18 @@ class Coded(NamedTuple):
 
 
 class CodedValues(NamedTuple):
-    """Values of a column and their codes."""
+    """The codes of the values of a column."""
 
     codes: NDArray[np.int64]  # (n_rows,): −1 for a value without a code
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    wrong: Mapping[int, str]  # by row: a text without a code, or the fault of a number
-    amounts: NDArray[np.float64] | None = None  # (n_rows,): of a numeric column
+    # By row, for each value that is present and has no code: the text, or the fault of a number.
+    wrong: Mapping[int, str]
+    # (n_rows,): values of a numeric column, not clipped; NaN is missing. None for categories.
+    amounts: NDArray[np.float64] | None = None
 
 
 class ColumnCoder:
-    """Encodes the values of a column, and counts the outcomes."""
+    """Encodes the values of a column; `counts` has how many are missing, clipped or unlisted."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         self.column = column
@@ -50,7 +52,7 @@ class ColumnCoder:
         self._texts = None if column.kind == NUMERIC else TextCodes(domain, column)
 
     def code(self, values: Any) -> CodedValues:
-        """Return the codes of values."""
+        """Encode the values of some records, and add them to `counts`."""
         coded = self._code_numbers(values) if self._texts is None else self._code_categories(values)
         self.counts.n += len(values)
         self.counts.missing += int(coded.absent.sum())
@@ -87,9 +89,10 @@ class ColumnCoder:
 class Coder:
     """Encodes records in pieces; the code of each text is looked up once.
 
-    Messages name `path`, the file that decides about values. Each value without a code (missing,
-    not a number, an unknown category or label) is added to `problems` with its column, line and the
-    YAML file; its code is 0. `counts` has the outcomes of each column's values.
+    A value without a code (missing, not a number, an unknown category or label) becomes the code 0,
+    and a fault in `problems`. Its message names column, line, and `path`: the YAML file that
+    decides which values have codes. `counts` has by column how many values are missing, clipped or
+    unlisted.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
@@ -111,7 +114,10 @@ class Coder:
         return X
 
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
-        """Report a value without a code: a text, or a number with its fault; None is missing."""
+        """Add a value without a code to the problems.
+
+        `wrong` is the text, or the fault of a number; None for a missing value.
+        """
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
             fault = f"{what}."
@@ -164,7 +170,7 @@ class Coder:
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
         """Return the name of the person of each record; an empty list without a unit.
 
-        Person 3 may be written as ``3.0``: programs write whole numbers so in columns with gaps.
+        ``3.0`` is the person ``3``: programs write whole numbers like this in columns with gaps.
         """
         unit = description.unit
         if unit is None:
@@ -188,7 +194,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield the rows with an invalid cell, and its position, until `problems` is full."""
+        """Yield (row, position of its distinct cell) for wrong cells, until `problems` is full.
+
+        `wrong` has an entry for each distinct cell, `places` the cell of each row.
+        """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]
             if self._problems.full:
@@ -207,11 +216,11 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
 
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
-    """Return the texts of a column of categories; None for a missing value."""
+    """Return a categorical column as texts, with None for a missing value; convert an array."""
     is_array = isinstance(values, np.ndarray)
     return convert_cells(values.tolist(), domain, column) if is_array else values
 
 
 def label_texts(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
-    """Return labels without the characters that the description strips; None is kept."""
+    """Strip blanks at the ends of labels, and the suffix `label.strip`; None stays None."""
     return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]

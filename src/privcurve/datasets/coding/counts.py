@@ -1,4 +1,4 @@
-"""Counts of the outcomes when the values of a column are encoded."""
+"""Count how many values of a column are missing, clipped or unlisted, and warn if many are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from privcurve.datasets.domain import NUMERIC, OTHER, Column
 
-# If at least FEW values and at least this share are clipped or `other`, the column probably has
-# another unit or another spelling than the domain.
+# If a column has at least FEW values, and at least the share NEARLY_ALL of them is clipped or
+# `other`, its unit or its spelling probably differs from the domain: warn.
 FEW = 10
 NEARLY_ALL = 0.95
 
@@ -21,7 +21,10 @@ DIGITS = 6
 
 @dataclass
 class ColumnCounts:
-    """Counts of a column's encoding outcomes: for the data owner, never part of a model."""
+    """How many values of a column are missing, clipped or unlisted.
+
+    The counts are for the data owner, never part of a model.
+    """
 
     column: Column
     n: int = 0  # records
@@ -47,7 +50,7 @@ class ColumnCounts:
 
     @property
     def warning(self) -> str:
-        """Return a warning if nearly all values are lost, else an empty text."""
+        """A warning if nearly all present values are clipped or `other`; else an empty text."""
         lost = max(self.clipped, self.other)
         if self.n_present < FEW or lost < NEARLY_ALL * self.n_present:
             return ""
@@ -65,7 +68,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """Return a warning if some values that train a model are lost, else an empty text."""
+        """A warning as in `warning`, or if the share of clipped values exceeds `NOTED`."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -77,5 +80,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the warnings of all columns; `train` says whether the values train a model."""
+    """Yield the warnings of all columns; `train`: the values train a model, so warn earlier."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

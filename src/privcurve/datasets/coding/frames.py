@@ -26,18 +26,18 @@ def encode_frame(
     ----------
     domain : Domain
     frame : DataFrame, Arrow table, mapping of columns or array
-        Columns by name, in any order; other columns are ignored. An array without names has all
-        columns, in the order of the domain.
+        Columns are found by name, in any order; other columns are ignored. An array without names
+        must have all columns, in the order of the domain.
     in_order : bool
         Whether rows without names are allowed if the domain has several columns.
     train : bool
-        Whether these records train a model.
+        Whether these records train a model; decides when clipped values warn.
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns), uint8 or uint16
-        Values outside the bounds are clipped; missing values and unknown categories get the codes
-        that the domain assigns to them.
+        The codes. Values outside the bounds are clipped; missing values and unknown categories have
+        the codes that the domain assigns to them.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def encode_frame(
     -----
     UserWarning
         If nearly all values of a column are outside its bounds, or are ``other``; for training
-        records, if more than 5 % of the values are outside.
+        records, if more than 5 % of the values of a column are outside its bounds.
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
@@ -71,7 +71,7 @@ def encode_frame(
 def persons_of(description: Description, frame: Any) -> list[str]:
     """Return the name of the person of each row, from the unit column of a description.
 
-    Raises DatasetError if the frame lacks that column, or if it is empty in some rows.
+    Raises DatasetError if the frame lacks this column, or if a row has no value in it.
     """
     assert description.unit is not None
     name = description.unit.column

@@ -17,22 +17,24 @@ from privcurve.datasets.domain import FIRST_DAY, Column
 from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
-# The numbers of a column, whether each is missing, and the faults by row.
+# The numbers of a column, whether each is missing, and by row the faults of cells without a number.
 Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
 # The name of the ISO format; other formats are formats of `strptime`.
 ISO = "iso"
+# Two days that differ only in the century: the calendar repeats after 400 years, with the same days
+# of the week. A format that writes them equally has years of two digits.
 _SOME_DAY = datetime(2001, 2, 3)
-# The same day of the week, 400 years later.
 _LATER_DAY = datetime(2401, 2, 3)
 
 Text = TypeVar("Text", str, str | None)
 
 
 class Markers:
-    """Markers of missing values: `texts`, and `amounts`, which count in any notation.
+    """The markers of missing values in a file.
 
-    `missing` has the file's markers; an empty text is always one.
+    `texts` has the markers as written, and the empty text. `amounts` has the markers that are
+    numbers: a number marks a missing value in any notation (-9, -9.0).
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
@@ -52,9 +54,9 @@ class Markers:
 def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
     """Read a column of numbers, each independently of the others.
 
-    Cells are texts, with None for a missing value, or an array of numbers with NaN for missing.
-    Returns the numbers, NaN where there is none; whether each is missing; and by row the fault of
-    each cell that is neither missing nor a finite number.
+    `values` are texts, with None for a missing value, or an array of numbers with NaN for a missing
+    value. Returns the numbers (NaN for a cell without a number); whether each cell is missing; and
+    by row the fault of each cell that is neither missing nor a finite number.
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
@@ -73,8 +75,9 @@ def read_dates(
 ) -> Amounts:
     """Read a column of dates as days since 1970-01-01, like :func:`read_numbers`.
 
-    Cells are texts, `date` or None; an array of ``datetime64`` holds days, and an array of numbers
-    is read as texts. A day listed in `missing` marks a missing value in each of these forms.
+    `values` are texts, objects of `date` or None; or an array of ``datetime64``; or an array of
+    numbers, which are read as texts. A day listed in `missing` marks a missing value in all these
+    types.
     """
     marked = days_of(missing, column)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
@@ -88,7 +91,7 @@ def read_dates(
 
 
 def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
-    """Return the days among texts, in ISO format or in the format of a date column."""
+    """Return the texts that are dates, in ISO format or the column's, as days since 1970-01-01."""
     days = set()
     for text in texts:
         for known_form in (column.dates, ISO):
@@ -98,10 +101,11 @@ def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
 
 
 def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
-    """Return the days from 1970-01-01 to a date in ISO format, or in a format of `strptime`.
+    """Return the number of days from 1970-01-01 to the date that a text denotes.
 
-    A time of day is ignored; one with an offset is first converted to UTC. A year of two digits is
-    one of the hundred years from `pivot` on. Other texts raise ValueError.
+    `form` is `ISO`, or a format of `strptime`. A time of day is ignored, but a time with an offset
+    is first converted to UTC. A year of two digits is one of the hundred years from `pivot` on.
+    Raises ValueError for other texts.
     """
     time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
     if has_short_years(form):
@@ -126,8 +130,8 @@ def is_day_format(form: str) -> bool:
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
     """Remove the marks between thousands from numbers; other texts are unchanged.
 
-    Each group except the first must have three digits, and the first must not begin with 0. Other
-    texts, such as 1.5 or 0.125 with a decimal comma, are ambiguous.
+    Each group of digits except the first must have three digits, and the first must not begin with
+    0. Texts that break these rules are ambiguous, such as 1.5 or 0.125 with a decimal comma.
     """
     if not thousands:
         return list(texts)
@@ -155,9 +159,10 @@ def amount_of(text: str, decimal: str) -> float | None:
 
 
 def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
-    """Read each distinct cell of a column once.
+    """Read a column by a call of `read` for each distinct cell.
 
-    `read` returns the number in a cell and its fault; for a missing value, NaN and an empty text.
+    `read` returns the number in a cell, or NaN; and the fault of the cell, or an empty text. A cell
+    with neither a number nor a fault is missing.
     """
     cells, places = list_cells(values)
     readings = [(np.nan, "") if cell is None else read(cell) for cell in cells]
@@ -169,10 +174,10 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
 
 
 def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
-    """Read a column at once; None unless each text is a finite number or exactly a marker.
+    """Read a column with Arrow, which is fast; None if `_read_each` has to read it.
 
-    Arrow reads numbers like `float`, but refuses some that `float` accepts: ``1_0``, `` 1`` and
-    ``١``.
+    Arrow can read the column if each text is a finite number or exactly a marker. It reads numbers
+    like `float`, but refuses some texts that `float` accepts: ``1_0``, `` 1`` and ``١``.
     """
     import pyarrow
     from pyarrow import compute

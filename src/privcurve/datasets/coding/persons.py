@@ -1,4 +1,4 @@
-"""Names of persons: which names mean a missing value, and which look alike."""
+"""Find names of persons that mean a missing value, and groups of names that look alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from privcurve.datasets.coding.texts import MISSING_WORDS
 
-# Invisible characters that Unicode assigns to categories of visible ones.
+# Invisible characters that `str.isprintable` takes for visible ones.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
@@ -20,7 +20,7 @@ _SHOWN = 3
 def is_nobody(name: str) -> bool:
     """Return whether a name conventionally means a missing value (``nan``), or is invisible.
 
-    Several persons would share such a name.
+    As a name, such a text would join the records of several persons.
     """
     return _fold(name) in MISSING_WORDS
 
@@ -54,7 +54,7 @@ def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str
 
 
 def _fold(name: str) -> str:
-    """Return a name without invisible characters, in one width and case, digits as 0 to 9."""
+    """Normalize a name: no invisible characters, one width and case, all digits as 0 to 9."""
     plain = _BLANK.sub("", unicodedata.normalize("NFKC", name)).casefold()
     if not plain.isascii():
         plain = "".join(str(unicodedata.decimal(letter, letter)) for letter in plain)

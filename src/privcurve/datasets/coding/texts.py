@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 
-# Maximum number of a column's texts whose codes are cached.
+# Maximum number of texts of a column whose codes are cached: limits memory.
 MOST_REMEMBERED = 100_000
 
 # Texts that conventionally mark a missing value, in lower case.
@@ -21,10 +21,10 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class TextCodes(dict[str, int]):
-    """The code of each text of a categorical column; −1 for a text without a code.
+    """Maps each text of a categorical column to its code; to −1 if it has no code.
 
-    Blanks at the ends of a text are ignored. A number that marks a missing value does so in any
-    notation.
+    Blanks at the ends of a text are ignored. If a marker of missing values is a number, it counts
+    in any notation. Codes of texts that are not listed are computed once and stored.
     """
 
     def __init__(self, domain: Domain, column: Column) -> None:
@@ -60,7 +60,7 @@ class TextCodes(dict[str, int]):
         return [of_none if text is None else self[text] for text in texts]
 
     def __missing__(self, text: str) -> int:
-        """Look up the code of a new text, without blanks at its ends."""
+        """Compute the code of a text that has not occurred before."""
         plain = text.strip()
         code = self._find_code(text) if plain == text else self[plain]
         if len(self) < self._listed + MOST_REMEMBERED:
@@ -68,7 +68,7 @@ class TextCodes(dict[str, int]):
         return code
 
     def _find_code(self, text: str) -> int:
-        # A code such as 0150 is not a number.
+        # A text with a leading zero, such as the code 0150, is not a number.
         is_number = self._amounts and not _LEADING_ZERO.match(text)
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
@@ -87,7 +87,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Return the faults of patterns that earlier patterns make unreachable, and of empty ones."""
+    """Return the faults of a column's patterns: empty, or unreachable because of an earlier one."""
     fixed = ((OTHER, OTHER), (MISSING, MISSING))
     pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
@@ -97,7 +97,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # A star in this pattern, read as a text, matches only a star of an earlier pattern.
+        # An earlier pattern that matches this pattern, read as a text, matches all its texts, too:
+        # a star in the text is matched only by a star.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(
@@ -108,14 +109,14 @@ def pattern_faults(column: Column) -> list[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a text matches a pattern of a group."""
+    """Return whether a text matches a pattern, in which ``*`` is any text; case is ignored."""
     return bool(_compile_pattern(pattern).fullmatch(text))
 
 
 def strip_point(text: str, decimal: str = ".") -> str:
-    """Remove a decimal part of zero: ``3.0`` is the code 3 in a column with gaps.
+    """Remove a decimal part of zero: programs write the code 3 as ``3.0`` in a column with gaps.
 
-    With a decimal comma ``3,0`` is 3 too, but ``3.000`` is not: it is three thousand.
+    With a decimal comma, ``3,0`` becomes 3, too, but ``3.000`` does not: it is three thousand.
     """
     for mark in dict.fromkeys((decimal, ".")):
         head, point, tail = text.partition(mark)

@@ -1,4 +1,4 @@
-"""A domain as the first step of a scikit-learn pipeline."""
+"""A transformer that encodes with a domain, as the first step of a scikit-learn pipeline."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from privcurve.datasets.domain import Domain
 class DomainEncoder(TransformerMixin, BaseEstimator):
     """Encode raw columns with a public domain, as the step before a learner.
 
-    It learns nothing: the fitted attributes are its parameters, and no code depends on another row.
-    So it costs no privacy, and cross-validation may fit it any number of times.
+    It learns nothing: its fitted attributes follow from the domain, and the code of a value depends
+    on no other row. So it costs no privacy, and cross-validation may fit it any number of times.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from privcurve.datasets import reading
 from privcurve.datasets.coding.coder import Coder, ColumnCoder
 from privcurve.datasets.coding.counts import ColumnCounts, warnings_of
 from privcurve.datasets.coding.numbers import amount_of
-from privcurve.datasets.description import EXCEL, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems, Skipped
 from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cells_of, text_of
@@ -23,13 +23,13 @@ from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cel
 
 @dataclass(frozen=True)
 class CodedPiece:
-    """Consecutive records of a file."""
+    """The codes of consecutive records of a file; some of them may be skipped."""
 
     codes: Codes  # (n_answered, n_columns): records that can be predicted
-    # (n_records,): which records can be predicted; all if none is skipped
+    # (n_records,): whether each record can be predicted, including the skipped ones
     answered: NDArray[np.bool_]
-    # Texts of each copied column, for all records; empty where a record has another number of
-    # fields.
+    # Texts of each copied column, for all records; "" for a record that cannot be read because it
+    # has another number of fields.
     copied: list[list[str]]
     skipped: list[tuple[int, list[str]]]  # lines of the skipped records, each with its faults
     table: RawTable  # the raw table of these records
@@ -37,14 +37,15 @@ class CodedPiece:
 
 @dataclass(frozen=True)
 class NewRecords:
-    """A file of unlabelled records that is being read."""
+    """A file of unlabelled records that is read and encoded in pieces."""
 
-    ignored: tuple[str, ...]  # its columns that the domain lacks
-    notes: tuple[str, ...]  # how it is read, where the owner may expect something else
-    # The records in pieces; raises `DatasetError` at a value without a code that is not skipped.
+    ignored: tuple[str, ...]  # columns of the file that the domain lacks
+    notes: tuple[str, ...]  # remarks on how the file is read, if the user may expect otherwise
+    # The records in pieces. The iterator raises `DatasetError` at a value without a code, unless
+    # such records are skipped.
     parts: Iterator[CodedPiece]
-    counts: Sequence[ColumnCounts]  # outcomes by column, for the records read so far
-    problems: Problems  # its remarks concern the records read so far
+    counts: Sequence[ColumnCounts]  # missing, clipped, unlisted values of the records read so far
+    problems: Problems  # faults and remarks of the records read so far
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -90,7 +91,7 @@ def read_codes(
     labels : Path, optional
         The file of the labels of an idx file.
     copied : sequence of str
-        Columns whose texts are also returned.
+        Columns whose texts are returned in addition to the codes.
     skip : bool
         Whether records without a code are skipped; otherwise they are an error.
     stdin : binary file, optional
@@ -122,7 +123,7 @@ def read_codes(
                 watch(table)
         problems.check()
         if problems.rows:
-            # Records with another number of fields at the end of the file.
+            # The file ends with records that cannot be read: they are in no table.
             no_records = RawTable(
                 description.name, {name: [] for name in description.copied}, range(0)
             )
@@ -133,13 +134,13 @@ def read_codes(
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:
-    """Refuse a file read by field positions whose first line is not of the expected kind.
+    """Refuse a file that is read by the positions of fields if its first line is unexpected.
 
-    A line of names would be read as a record; if the model's training files had another first line,
-    a record would be skipped.
+    If the training files had no names, a first line with names would be read as a record; if they
+    had a first line to skip, a first line with a record would be skipped.
     """
     fields, source = file.description.parser.fields, file.description.name
-    unit = "row" if file.description.parser.kind == EXCEL else "line"
+    unit = reading.kinds()[file.description.parser.kind].unit
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
@@ -175,7 +176,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
 
 
 def _is_value(domain: Domain, column: Column, text: str) -> bool:
-    """Return whether a text marks a missing value, or has a code and is not `other`."""
+    """Return whether a text marks a missing value, or has a code other than the code of `other`."""
     coded = ColumnCoder(domain, column).code([text])
     code, is_marker = int(coded.codes[0]), bool(coded.absent[0])
     return bool(text) and (is_marker or (code >= 0 and column.code_names[code] != OTHER))
@@ -188,16 +189,17 @@ def _is_word(text: str) -> bool:
 def _make_piece(
     description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
 ) -> CodedPiece:
-    """Return the piece of a table, with the refused records and their faults at their positions.
+    """Return the piece of a table, with its skipped records at their positions.
 
-    Removes their faults from `rows`, which is indexed by line.
+    `rows` has the faults of skipped records by line. The function removes them from `rows`, so that
+    the next piece does not contain them.
     """
     copied = [_write_texts(table.columns[name]) for name in description.copied]
     if not rows:
         return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
-    # Records with another number of fields are not in the table.
+    # Records with another number of fields are skipped, but not in the table.
     unread = refused[~np.isin(refused, lines)]
     places = np.searchsorted(lines, unread)
     for texts in copied:
@@ -212,5 +214,5 @@ def _write_texts(values: Any) -> list[str]:
     """Return the texts of a column as a text file contains them; empty for a missing value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]
-    # A day may be stored as its midnight.
+    # NumPy may store a day as the time of its midnight.
     return [(text_of(cell) or "").removesuffix("T00:00:00") for cell in values]

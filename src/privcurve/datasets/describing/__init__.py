@@ -1,7 +1,8 @@
-"""Describing: drafts of descriptions, their check, and the questions that a draft leaves open.
+"""Describing: draft descriptions, ask their owner what a draft leaves open, and check them.
 
 :func:`draft` describes a table from its content and leaves blank what its owner has to decide,
-:func:`questions` asks the owner, and :func:`check` compares a description with its file.
+:func:`questions` returns the blanks as questions, and :func:`check` compares a description with its
+file.
 """
 
 from privcurve.datasets.describing.columns import FINE, Proposal

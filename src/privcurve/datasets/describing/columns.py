@@ -23,21 +23,21 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
-# Columns identify records if the number of distinct texts exceeds this share of their values, and
-# this number.
+# A column of texts identifies records if more than the share _UNIQUE of its values is distinct, and
+# if it has more than _FEW distinct values.
 _UNIQUE = 0.9
 _FEW = 50
-# Texts of at least this mean length are sentences.
+# Texts with a larger mean number of characters are sentences.
 _SENTENCE = 40
-# Maximum number of a column's values in a message, or copied from a public file.
+# Maximum number of values of a column in a message (SHOWN), or copied from a public file.
 SHOWN = 8
 MOST_COPIED = 100
 # Maximum number of characters of a value in a message.
 _LONGEST = 30
-# Whole numbers with at most this many distinct values may be codes.
+# Whole numbers may be codes of categories if a column has at most this many distinct values.
 _CODES = 30
 
-# Conventional pairs of words; each pair is negative, positive.
+# Pairs of classes that words denote by convention: words of the negative and of the positive class.
 PAIRS = (
     (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
     (("nein",), ("ja",)),
@@ -57,7 +57,7 @@ _PERSON = re.compile(
     r"|patient|person|subject|customer|client|user|member|participant)$",
     re.IGNORECASE,
 )
-# A column with fewer distinct values names groups of people.
+# A column with fewer distinct values probably names groups of people, not single persons.
 _LEAST_PEOPLE = 20
 # Name that pandas gives to an unnamed index in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -67,14 +67,14 @@ _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
 # An amount with its unit: 161 cm.
 _WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 
-# Ambiguous numbers: 1.234 may be more than a thousand.
+# Ambiguous numbers: 1.234 may be 1234, with a mark between thousands.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
 # Numbers of repeated digits 7, 8 or 9, which conventionally mark a missing value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# Bounds, and bins of whole numbers, that public knowledge assigns to a column's name. Percentages
-# have none: for 25 % a file may hold 25, and Excel holds 0.25.
+# Bounds and numbers of bins that follow from the name of a column, which is public. Percentages are
+# not here: for 25 % a file may hold 25, and Excel holds 0.25.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -84,13 +84,14 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
-# The question about numbers that may be codes.
+# The question to the owner about numbers that may be codes.
 CODES_OR_NUMBERS = (
     "[lowest, highest] possible, if these are numbers; for codes (1 for man, 2 for woman) "
     "write only kind: categorical, categories: [1, 2, …]"
 )
 
-# Bins that suit numbers of any distribution, by their bounds alone (docs/datasets.md).
+# Number and spacing of bins that suit numbers of any distribution, as the draft knows no more than
+# their bounds (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
@@ -99,18 +100,23 @@ class Proposal:
     """A proposed description of a column."""
 
     kind: str  # `""` for a column that is left out
-    # Keys of the description in addition to name and kind; None for a decision of the owner.
+    # Keys of the description in addition to name and kind; the value None is a blank, which the
+    # owner has to fill in.
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)  # comments on keys
     summary: str = ""  # a summary of the values, for the owner's screen
     largest: float = 0.0  # largest absolute value of numbers
     is_whole: bool = False  # whether all numbers are whole
-    words: frozenset[str] = frozenset()  # the frequent texts; all numbers that may be codes
+    # The frequent texts of a column of texts; all values of a column of numbers that may be codes.
+    words: frozenset[str] = frozenset()
     # Whether the column may name persons with several records each: the unit of privacy.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:
-        """Return whether both columns have the same description and the same kind of values."""
+        """Return whether both columns have the same description and similar values.
+
+        Then one entry of the description may describe both.
+        """
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
         if self.kind == NUMERIC:
@@ -139,7 +145,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
-    """Describe a column of conventional words; None for other columns."""
+    """Propose the description of a column of words like yes and no; None for other columns."""
     words = {normalize_word(text) for text in profile.values}
     if profile.more or len(words) > 6:
         return None
@@ -157,7 +163,7 @@ def _propose_convention(name: str, profile: Profile) -> Proposal | None:
 
 
 def normalize_word(text: str) -> str:
-    """Normalize a text: no case, and whole numbers without a point."""
+    """Return a text in lower case, and a whole number without a point (3.0 becomes 3)."""
     return strip_point(text).casefold()
 
 
@@ -218,7 +224,7 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # If values were left out, some may be larger than the counted numbers.
+    # If not all values were counted, some of the others may be larger than the markers.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -237,7 +243,8 @@ def _propose_number(
     elif not public or profile.missing:
         keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Codes occur several times each: with few records, some codes may be absent by chance.
+    # Two columns of codes share an entry if they have the same codes. With few records per code,
+    # they may lack some codes by chance: do not compare codes then.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
@@ -261,7 +268,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
         '["A*", B12], …}; all others become other'
     }
     if public:
-        # A star in the file is not a pattern.
+        # A text with a star is left out, as the star would make it a pattern.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
             if "*" not in text and not any(matches(group, text) for group in groups):
@@ -273,7 +280,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Return advice on texts that look like dates or amounts that programs do not read."""
+    """Return advice if texts look like dates or amounts in forms that programs do not read."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:
@@ -300,9 +307,10 @@ def _remark_on_thousands(profile: Profile) -> str:
 def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], list[float]]:
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
-    These are a single negative number, or repeated digits (99, -888, 777) that are further from the
-    other numbers than these are from one another. Returns them with their texts, and the other
-    numbers; both in increasing order.
+    A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
+    numbers, or further from the other numbers than these are from one another. If there is none,
+    the only negative number is a marker, if it is whole. Returns the markers, with the text of
+    each, and the other numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
@@ -343,7 +351,7 @@ def _propose_person(profile: Profile, summary: str) -> Proposal:
 
 
 def _remark_on_people(name: str, profile: Profile) -> str:
-    """Return the meaning for privacy if values of an identifier occur several times."""
+    """Return a warning if the values of an identifier repeat, as ε protects only single records."""
     if not _is_name_of_identifier(name) or profile.more or _is_unique(profile):
         return ""
     times = profile.n_present / len(profile.values)
@@ -356,7 +364,7 @@ def _is_unique(profile: Profile) -> bool:
 
 
 def _is_sequence(profile: Profile, amounts: Range) -> bool:
-    """Return whether the numbers are consecutive and distinct."""
+    """Return whether the numbers are distinct and nearly consecutive, like numbers of rows."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _is_unique(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
@@ -383,9 +391,10 @@ def _shorten(text: str) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round bounds outwards by at most a tenth of their distance; equal bounds are separated.
+    """Round bounds outwards, by at most a tenth of the distance between them.
 
-    Bounds near the largest or smallest floats, which can't be rounded, are unchanged.
+    Equal bounds are separated first. Bounds near the largest or smallest floats, which can't be
+    rounded, are unchanged.
     """
     if low == high:
         high = low + max(1.0, abs(low) / 100)

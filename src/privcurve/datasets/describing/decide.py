@@ -25,8 +25,8 @@ from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
-# A key on a line of its own, with at most a comment. An anchor marks an entry that other columns
-# share.
+# A key on a line of its own, without a value, perhaps with a comment and with an anchor (an anchor
+# marks an entry that other columns share).
 _LINE = re.compile(
     r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
     r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
@@ -34,7 +34,7 @@ _LINE = re.compile(
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 # Any key on a line of its own, with the rest of the line.
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
-# The answer that numbers are codes.
+# An answer which says that numbers are codes, such as `codes: 1, 2`.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
 # A key and its value.
 _PAIR = re.compile(r":(\s|$)")
@@ -42,21 +42,21 @@ _LISTS = ("bounds", "categories", "groups", "classes")
 
 # Keys of numeric columns that categorical columns lack.
 _NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
-# New keys and values for keys of an entry; None removes the key.
+# By key of an entry in the file: the new key and its value; or None, to remove the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 
 
 class Question:
-    """A blank of a draft and its position."""
+    """A question to the owner about a blank of a draft; its answer is written to the file."""
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
         line = self._lines()[self.line - 1]
         match = _LINE.fullmatch(line)
-        # An alias is answered with the column of its anchor.
+        # An alias needs no answer of its own: it repeats the column with its anchor.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # The question, from the draft or from the kind of blank, and a short prompt.
+        # The words of the question come from the comment in the draft, or depend on the key.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -65,19 +65,21 @@ class Question:
 
     @property
     def line(self) -> int:
-        """The present line in the file: an answer may have removed earlier lines."""
+        """The line of the blank in the file, read anew: answers may have removed earlier lines."""
         return Lines(self.path).line_of(*self.blank.place)
 
     def _lines(self) -> list[str]:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
 
     def answer(self, text: str) -> str:
-        """Check an answer, given as YAML, and write it to the file; return what else was written.
+        """Check an answer, given as YAML, and write it to the file.
 
         The brackets of a list and the quotes of a text may be omitted. Instead of bounds, the
-        answer ``codes: 1, 2`` turns numbers into categories, with one for others and one for
-        missing values. If a unit is set, n_rows and n_test become the numbers of records that it
-        keeps. Raises DatasetError, without writing, if the answer is invalid.
+        answer ``codes: 1, 2`` turns a column of numbers into categories, and adds categories for
+        other numbers and for missing values. An answer that sets a unit also sets n_rows and n_test
+        to the numbers of records that the unit keeps; these are returned as a text, such as
+        "n_rows: 90". Otherwise the text is empty. Raises DatasetError, without writing, if the
+        answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -94,7 +96,7 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
-            # A list of markers also applies to codes.
+            # `missing: bin` is only for numbers; a list of markers stays, as it also suits codes.
             removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
@@ -116,7 +118,7 @@ class Question:
         return ", ".join(f"{name}: {n:,}" for name, n in kept.items())
 
     def _edit_line(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
-        """Return the edited line of a key."""
+        """Return the line of `key` with the edit; an empty text if the edit removes the key."""
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
             raise DatasetError(
@@ -129,7 +131,7 @@ class Question:
         return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
     def _read_value(self, key: str, text: str) -> Any:
-        """Parse an answer."""
+        """Parse the answer for a key as YAML; a single text may lack quotes, a list brackets."""
         text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:
@@ -149,7 +151,7 @@ class Question:
         return text
 
     def _check(self, text: str) -> None:
-        """Refuse an edit that adds a fault to the description."""
+        """Raise DatasetError if the description `text` has faults that the file does not have."""
         with tempfile.TemporaryDirectory() as folder:
             edited = Path(folder, self.path.name)
             edited.write_bytes(text.encode())
@@ -159,16 +161,16 @@ class Question:
 
 
 def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
-    """Return how many records a unit keeps, by the draft's key for this number.
+    """Return how many records a unit keeps, by key of the draft (``n_rows`` and ``n_test``).
 
     Returns an empty mapping if the files are missing or records can't be read: `check` reports
-    that. Raises DatasetError if the files lack the column.
+    that. Raises DatasetError if the files lack the column of the unit.
     """
     content = write_out(catalogue.content_of(path))
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
     words = content.get("missing", MISSING)
     missing = tuple(map(str, words if isinstance(words, list) else [words]))
-    # In addition to the persons only the label is read, as a column without listed values.
+    # The reader needs a column and a label. Use the label for both, as a column of `other` alone.
     column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
     domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
     description = Description(
@@ -199,14 +201,17 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
 
 
 class CardQuestion:
-    """A question about a fact on the card of a release, or about the budget; it is optional."""
+    """An optional question to the owner: about the card of a release, or about the budget."""
 
     def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
         self.path, self.place, self.remark = path, place, remark
         self.prompt = " ".join(place[1].split("_"))
 
     def answer(self, text: str) -> str:
-        """Write an answer to the file; raise DatasetError if that is impossible."""
+        """Write an answer to the file, and return an empty text.
+
+        Raises DatasetError if the answer is invalid, or if the file must be edited by hand.
+        """
         top, key = self.place
         content = catalogue.content_of(self.path)
         value: Any = text.strip()
@@ -217,7 +222,7 @@ class CardQuestion:
         if messages := [fault.message for fault in faults if fault.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
-        # The line with the key, or a draft's comment that proposes it.
+        # Find the line with the key, or the comment in a draft that proposes the key.
         head = rf"{top}:" if top in content else rf"# {top}:"
         mapping = r"\{.*\}" if content.get(top, True) else ""
         line = re.compile(rf"^{head}[ \t]*{mapping}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
@@ -248,7 +253,7 @@ _CARD_KEYS = {
 
 
 def card_questions(path: Path) -> list[CardQuestion]:
-    """Return the facts about private records that cards and the budget still lack."""
+    """Return a question for each fact that card and budget of private records still lack."""
     content: Mapping[str, Any] = catalogue.content_of(path)
     if content.get("public_benchmark") or "based_on" in content:
         return []
@@ -260,9 +265,9 @@ def card_questions(path: Path) -> list[CardQuestion]:
 
 
 def questions(path: Path) -> list[Question]:
-    """Return the blanks of a draft, in the order of its lines.
+    """Return a question for each blank of a draft, in the order of its lines.
 
-    Raises DatasetError if it is not YAML.
+    Raises DatasetError if the file is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
     blank_keys = (Question(path, blank) for blank in blanks(content))

@@ -14,7 +14,7 @@ from privcurve.datasets.describing.header import check_names
 from privcurve.datasets.describing.label import LabelChoice, find_classes
 from privcurve.datasets.describing.profile import OTHER, Profile, empty_profiles
 from privcurve.datasets.describing.text import Draft
-from privcurve.datasets.description import DELIMITED, PARQUET, Description, LabelSpec, Parser
+from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import Format, RawFile, RawTable, sniff
@@ -69,7 +69,7 @@ def draft(
             f"the label {label.column!r} must have one value per record; it holds lists or objects"
         )
     if label.column not in form.fields:
-        by_line = header and form.parser["kind"] != PARQUET
+        by_line = header and reading.kinds()[form.parser["kind"]].naming == reading.BY_LINE
         remedy = " Its first line must name them." if by_line else ""
         raise DatasetError(
             f"{path} has no column {label.column!r}{suggestion(label.column, form.fields)} Its "
@@ -101,7 +101,7 @@ def draft(
         format=form,
         decimal=decimal,
         thousands=thousands,
-        # Sorted, so that the order reveals nothing about the records.
+        # Sorted: the order of occurrence would reveal something about the records.
         missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
@@ -125,7 +125,11 @@ def profile_table(
     problems: Problems,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Format, dict[str, Profile]]:
-    """Return the format of a table and the profiles of its columns; refuse a record as names."""
+    """Return the format of a table and the profiles of its columns.
+
+    Raises DatasetError if the table has no records, or if the names of its columns look like a
+    record.
+    """
     form = sniff(path, header, sheet)
     if not form.fields:
         raise DatasetError(f"{path} must have a column of single values; it has none")
@@ -135,7 +139,8 @@ def profile_table(
     check_names(path, form, profiles)
     decimal, _ = _find_marks(form, profiles)
     if form.parser["kind"] != DELIMITED and decimal != ".":
-        # Read again, with numbers converted to the notation of the texts.
+        # Cells that are numbers were written with a decimal point, but the texts of the file have a
+        # decimal comma: read again, so that all numbers are written alike.
         profiles = read(path, form, Problems(path.name), decimal=decimal)
     return form, profiles
 
@@ -143,7 +148,7 @@ def profile_table(
 def proposals(
     form: Format, profiles: Mapping[str, Profile], public: bool = False
 ) -> dict[str, Proposal]:
-    """Return a proposal for each column except the label."""
+    """Propose a description for each column in `profiles`; columns of lists are left out."""
     marks = _find_marks(form, profiles)
     columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
     return columns | dict.fromkeys(
@@ -192,18 +197,22 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # Advice about a description is removed, as it does not exist yet.
+        # Remove advice about the description from the message: it does not exist yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
 
 
 def _count_test_records(path: Path, header: bool, training: Format, problems: Problems) -> int:
-    """Return how many records a test file holds; refuse another format than `training`."""
+    """Return the number of records in a file of test records.
+
+    Raises DatasetError if its format differs from `training`, or if it has no records.
+    """
     form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
     if "fields" in training.parser:
-        # Columns are read by position: another number of skipped lines would lose records.
+        # Fields are found by position: if the test file has another number of lines to skip, its
+        # first records would be lost, or a line of names would be read as a record.
         keys["skip_rows"] = 0
     if not reading.is_plain_text(path):
         keys["encoding"] = reading.ENCODINGS[0]
@@ -227,7 +236,7 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
 
 
 def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
-    """Describe a table by its format alone."""
+    """Return a description of a table that reads all its fields as texts."""
     parser = Parser(**{**form.parser, "fields": tuple(form.parser.get("fields", ()))})
     label, *others = form.fields
     columns = tuple(Column(name, CATEGORICAL) for name in others)
@@ -241,10 +250,10 @@ def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
 
 
 def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
-    """Return the decimal mark and thousands mark that make the most columns numeric.
+    """Return the decimal mark and the thousands mark that make the most columns numeric.
 
-    There is a thousands mark only if some column is numeric in no other way and, in a text file,
-    the mark makes no fewer columns numeric.
+    The thousands mark is empty unless some column is numeric only with such a mark. In a text file,
+    the marks must also make at least as many columns numeric as the decimal mark alone.
     """
 
     def count(some: Iterable[Profile], decimal: str, thousands: str = "") -> int:
@@ -265,6 +274,6 @@ def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str
 
 
 def _relative_path(path: Path) -> str:
-    """Write a path relative to the working folder, if the file is in it."""
+    """Return a path relative to the working folder if the file is in it, else the absolute path."""
     relative = os.path.relpath(path)
     return path.absolute().as_posix() if relative.startswith("..") else Path(relative).as_posix()

@@ -1,7 +1,7 @@
-"""Refuse column names that look like a person's record.
+"""Refuse column names that look like a record.
 
-If the first line of a file is a record, its values would become column names in a description,
-which is public. Such a line looks like the records that follow it.
+If the first line of a file is a record and not a line of names, its values would become names of
+columns in the description, which is public.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from pathlib import Path
 
 from privcurve.datasets.coding import MISSING_WORDS, amount_of
 from privcurve.datasets.describing.profile import Profile
-from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.reading import Format
+from privcurve.datasets.reading import BY_FILE, Format, kinds
 from privcurve.schema import MOST_NAMED
 
 
 def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     """Refuse a table whose column names look like one of its records.
 
-    A name counts as a value if it is a value of its own column, if it has the notation of most
-    values (numbers, dates, codes), or if it occurs twice among the names. It counts as a name if it
-    is a word and the column holds only numbers: if it were a value, the one word among n + 1 values
-    would be first by chance once in n + 1 tables. The message does not show the name, which may be
-    a person's value.
+    The table is refused if more names count as values than as names. A name counts as a value if it
+    is a value of its own column, if it has the notation of most values (numbers, dates, codes), or
+    if it occurs twice among the names. It counts as a name if it is a word and its column holds
+    only numbers: if it were a value, it would be the only word among n + 1 values, and first by
+    chance in one of n + 1 tables. The message does not show the names, which may be values of a
+    person.
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}
-    is_frame = form.parser["kind"] == PARQUET
+    is_frame = kinds()[form.parser["kind"]].naming == BY_FILE
     values = [
         place
         for place, (name, field) in enumerate(columns)
-        # Frames number columns without names.
+        # Frames number columns without names: "0" as the first name is not a value.
         if not (is_frame and name == str(place))
         and ((name in twice and name != field) or _is_value(name, profiles[field]))
     ]
@@ -82,7 +82,10 @@ def _is_name(name: str, profile: Profile) -> bool:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a text: letters as A and a, digits as 9, each run once."""
+    """Return the pattern of a text: A or a for a run of letters, 9 for a run of digits.
+
+    A run of letters is A, Aa or a: upper case, capitalized, or lower case.
+    """
     text = re.sub(r"\d+", "9", text)
     text = re.sub(r"[^\W\d_a-z]+", lambda run: "A" if run[0].isupper() else "a", text)
     return re.sub(r"[a-z]+", "a", text)

@@ -1,4 +1,4 @@
-"""Find the classes of a label for a draft, or refuse it and describe the column."""
+"""Find the classes of a label for a draft, or refuse the label with a description of its column."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import suggestion
 
-# A label with more distinct numbers is an amount, not a class.
+# A label with more distinct numbers than this is an amount, not a class.
 _AMOUNTS = 20
-_SHOWN = 8
+_SHOWN = 8  # maximum number of values in a message
 
 
 @dataclass(frozen=True)
 class Classes:
     """The classes of a label in a draft."""
 
-    # Keys of the description in addition to the column: values of `positive` and `negative`, or
-    # `classes` if there are more than two; None for a decision of the owner.
+    # Keys of the description in addition to the column: `positive` and `negative`, or `classes` if
+    # there are more than two. The value None is a blank, for the owner to fill in.
     keys: dict[str, Any]
     summary: str  # for the owner's screen
     n_missing: int = 0  # records without a label
@@ -31,7 +31,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """The column of the label, and the values of its classes that the user named."""
+    """What the user says about the label: its column, and perhaps the values of its classes."""
 
     column: str
     positive: Sequence[str] = ()
@@ -45,7 +45,11 @@ class LabelChoice:
 
 
 def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the classes of a label, or refuse it and describe the column."""
+    """Find the classes of a label; if `public`, they may be copied from the records.
+
+    Raises DatasetError with a summary of the column if it is no label for classification, or
+    contradicts `choice`.
+    """
     values = choice.values
     _check_named(choice)
     # A word for a missing value may be a class, if the user names it.
@@ -75,7 +79,7 @@ def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes
 
 
 def _check_named(choice: LabelChoice) -> None:
-    """Refuse named values that contradict each other."""
+    """Raise DatasetError if values that the user named contradict each other."""
     both = sorted(set(choice.positive) & set(choice.negative))
     if both:
         raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
@@ -133,9 +137,12 @@ def _check_values(
 def _find_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the values of the classes, if their words are conventional."""
+    """Return the values of the positive and the negative class by convention, such as yes and no.
+
+    Values that the user named come first. Returns None if no convention fits.
+    """
     for low, high in PAIRS:
-        # Sorted, lower case first, so that the order reveals nothing about the records.
+        # Sorted, lower case first: the order of occurrence would reveal something about records.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
@@ -144,7 +151,7 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # The owner may mean the opposite.
+        # The owner may name the conventional words the other way round.
         for low_side, high_side in (sides, sides[::-1]):
             if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
                 return high_side, low_side
@@ -154,7 +161,10 @@ def _find_convention(
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Split the spellings of two values; if the user names none, the first value is negative."""
+    """Return the spellings of the positive and of the negative value.
+
+    If the user names none, the first value is negative.
+    """
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
     side = [value for value in counts if value.casefold() in values]
     other = [value for value in counts if value.casefold() not in values]
@@ -162,7 +172,10 @@ def _split_values(
 
 
 def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
-    """Return all values sorted, numbers by size; with their classes if spellings differ."""
+    """Return all values, sorted, numbers by size.
+
+    If some values differ only in case, the result maps each value to its class, the first spelling.
+    """
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}
     titles = {value: first.setdefault(value.casefold(), value) for value in values}

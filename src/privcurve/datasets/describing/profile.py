@@ -1,4 +1,4 @@
-"""Profiles of columns: their values and kinds, counted in pieces of the table."""
+"""Profiles of columns: count the values of a table, and how many are numbers or dates."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from privcurve.datasets.coding import (
 )
 from privcurve.datasets.reading import count_cells
 
-# Maximum number of distinct values counted in one column, and in all columns together (but at least
-# _LEAST_VALUES in each); other values are left out.
+# To limit memory, at most MOST_VALUES distinct values of a column are counted, and MOST_TOGETHER of
+# all columns together, but at least _LEAST_VALUES of each column. Other values are not counted.
 MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# A column has a kind if at least this share of its values has it; `check` reports the other values.
+# A column is of numbers (or of dates) if at least this share of its values are numbers (dates);
+# `check` reports the others.
 NEARLY_ALL = 0.95
 
 # The thousands mark that belongs to each decimal mark.
 OTHER = {".": ",", ",": "."}
-# Pairs of decimal mark and thousands mark; programs write the first pair.
+# Pairs (decimal mark, thousands mark). The first pair is how programs write numbers.
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
@@ -39,12 +40,15 @@ _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
 LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-# Such as 007, or 0001E0 and 0E12, which are not powers of ten.
+# Texts that are codes and not numbers: 007, but also 0001E0 and 0E12, which Python would read.
 _LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 
 
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add to counts of at most `most` distinct values; return how many values are left out."""
+    """Add `more` to `counts`, but keep at most `most` distinct values.
+
+    Returns how many values were left out.
+    """
     left_out = 0
     for value, count in more.items():
         if value in counts or len(counts) < most:
@@ -56,7 +60,7 @@ def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
 
 @dataclass
 class Range:
-    """The number of values of one kind, and their range."""
+    """How many values are numbers of one notation (or dates of one format), and their range."""
 
     n: int = 0
     low: float = float("inf")
@@ -64,7 +68,7 @@ class Range:
     is_whole: bool = True
 
     def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-        """Add values, each with its number of occurrences."""
+        """Add distinct values, each with its number of occurrences."""
         if len(amounts):
             self.n += int(counts.sum())
             self.low = min(self.low, float(amounts.min()))
@@ -74,7 +78,7 @@ class Range:
 
 @dataclass
 class Profile:
-    """The profile of a column, for the data owner only."""
+    """Counts of the values of a column, for the data owner only."""
 
     most: int = MOST_VALUES  # maximum number of distinct values that are counted
     n: int = 0  # records
@@ -83,13 +87,13 @@ class Profile:
     # Counts of the other values, up to `most` different ones.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether there are other values, which are not counted
-    n_apart: int = 0  # number of values counted in `values` before any was left out
-    # Numbers, by decimal mark and thousands mark.
+    n_apart: int = 0  # number of values that were counted in `values` before any was left out
+    # Numbers, by decimal mark and thousands mark; unlikely pairs are dropped.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
     )
     zeros: bool = False  # whether some number has a leading zero, as codes do
-    # Dates, by their format.
+    # Dates, by format; unlikely formats are dropped.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0  # total length of all texts
 
@@ -100,19 +104,22 @@ class Profile:
 
     @property
     def share_distinct(self) -> float:
-        """Share of distinct values among the counted ones: 1 if no value occurs twice."""
+        """Number of distinct values divided by the number of values; 1 if no value occurs twice.
+
+        Both are counted up to the piece of the table in which a value is first left out.
+        """
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def amounts(self, decimal: str, thousands: str) -> Range:
-        """Return the numbers written with these marks."""
+        """Return count and range of the values that are numbers with these marks."""
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
-        """Return whether nearly all values of the column are these numbers or dates."""
+        """Return whether nearly all present values of the column are counted in `values`."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: Any) -> None:
-        """Count values; None is a missing one."""
+        """Count the values of a piece of the column; None is a missing value."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):
             counts[(text or "").strip()] += count

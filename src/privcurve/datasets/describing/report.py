@@ -1,4 +1,4 @@
-"""Check a description against its file: report all faults at once, with line and remedy."""
+"""Check a description and its data files: report all faults at once, with line and remedy."""
 
 from __future__ import annotations
 
@@ -45,12 +45,14 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# Names and numbers, the only differences of messages about one kind of fault.
+# Matches quoted names and numbers. Messages that are equal without them report the same kind of
+# fault, so that `_shorten` can group them.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for an undecided label, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Maximum number of distinct values without a code, counted and in a message.
+# Of the values of a column without a code, at most MOST_REFUSED distinct ones are counted, and
+# _SHOWN are in a message.
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -64,18 +66,18 @@ class Fault(NamedTuple):
 
 @dataclass
 class RefusedValues:
-    """Values without a code."""
+    """Counts of values without a code."""
 
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` distinct values
     more: int = 0  # number of other values
 
     def refuse(self, values: Counter[str]) -> None:
-        """Count values."""
+        """Add counts of values without a code."""
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     @property
     def frequent_values(self) -> str:
-        """The most frequent values, with their numbers of occurrences."""
+        """The most frequent values without a code and their counts, as a text for messages."""
         most = self.refused.most_common(_SHOWN)
         rest = len(self.refused) - len(most)
         values = ", ".join(f"{value!r} ({n:,})" for value, n in most)
@@ -83,21 +85,21 @@ class RefusedValues:
 
 
 class Tally(RefusedValues):
-    """Counts of a column's encoding outcomes, and of the values in each bin."""
+    """Counts of the values of a column: missing, clipped, without a code, and in each bin."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         super().__init__()
         self.column, self.decimal = column, domain.decimal
         self._coder = ColumnCoder(domain, column)
         self.counts = self._coder.counts
-        # Number of values of a numeric column in each bin, without missing ones.
+        # Number of values in each bin of a numeric column, without missing values.
         self.in_bins: NDArray[np.int64] = np.zeros(column.bins, dtype=np.int64)
         # The range of the values in each bin, clipped to the bounds.
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
 
     def add(self, values: Any) -> None:
-        """Count values."""
+        """Encode values, and count them."""
         coded = self._coder.code(values)
         if coded.amounts is None:
             self.refuse(Counter(coded.wrong.values()))
@@ -113,7 +115,11 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin that holds more than half of the values, and its share, if the values differ."""
+        """The bin with more than half of the present values, and its share of them.
+
+        None if there is no such bin, if its values are all equal, or if the column has fewer than
+        `FEW` values.
+        """
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
         fullest = int(self.in_bins.argmax())
@@ -123,7 +129,7 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether all values differ but fall into one bin, or are all `other`."""
+        """Whether all values are in one bin although they are not all equal, or are all `other`."""
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
@@ -131,14 +137,14 @@ class Tally(RefusedValues):
 
 @dataclass
 class LabelTally(RefusedValues):
-    """Counts of the values of a label; `in_classes` has the values of its classes."""
+    """Counts of the values of a label; `in_classes` counts the values that have a class."""
 
     label: LabelSpec = field(kw_only=True)
     n: int = 0  # records
     in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:
-        """Count values."""
+        """Count values of the label."""
         self.n += len(values)
         refused: Counter[str] = Counter()
         for cell, count in count_cells(values):
@@ -149,9 +155,10 @@ class LabelTally(RefusedValues):
 
 @dataclass
 class Report:
-    """Faults by line, and the counts of each readable column over all files.
+    """The result of a check: faults and remarks with their lines, and counts of each column.
 
-    `n_blanks` of the faults are lines to decide; `remarks` need no action.
+    `n_blanks` is the number of faults that are blanks, for the owner to fill in; `remarks` need no
+    action. `tallies` and `n_rows` count all files together.
     """
 
     name: str
@@ -161,7 +168,8 @@ class Report:
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
-    can_compare: bool = True  # whether each class has enough records for a hold-out
+    # Whether each class has enough records for `privcurve compare`, which holds some out.
+    can_compare: bool = True
 
     @property
     def is_ready(self) -> bool:
@@ -170,9 +178,10 @@ class Report:
 
 
 def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
-    """Check a dataset's description, and its file against it; `watch` receives the records.
+    """Check the description of a dataset, and whether its files agree with it.
 
-    The report is for the data owner: shares and messages are computed from the records.
+    `watch` is called with each piece of records. The report is for the data owner: its counts and
+    messages are computed from the records.
 
     Raises DatasetError if the description does not exist or is not YAML.
     """
@@ -184,7 +193,7 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
 
 
 def description_faults(path: Path) -> list[str]:
-    """Return the faults of a description itself, without lines; its file is not read."""
+    """Return messages on the faults of a description alone, without lines; no data file is read."""
     checker = _Checker(Report(path.stem, path), None)
     if "based_on" in checker.content:
         checker._check_schema(deepcopy(checker.content))
@@ -194,7 +203,7 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; of similar faults, keep the first and count the others."""
+    """Sort faults by line; of similar faults of a line, keep a few and count the others."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
@@ -207,7 +216,10 @@ def _shorten(faults: list[Fault]) -> list[Fault]:
 
 
 def propose_bins(column: Column) -> str:
-    """Propose bins that distinguish more values of a numeric column, from its bounds alone."""
+    """Return advice on bins that distinguish more values of a numeric column.
+
+    The advice depends on the description alone, not on the records.
+    """
     (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
     if column.dates and column.bins < n_bins < high - low:
         return f"Write n_bins: {n_bins}."
@@ -232,7 +244,10 @@ class _Checker:
         self.report.remarks.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add faults without lines, at the line of the column or key that they name."""
+        """Add messages as faults, at the line of the column or key that each message names.
+
+        A message that names no column gets the line of `place`.
+        """
         for message in messages:
             text = message.removesuffix(f" (in {self.report.path})")
             near = [p for name, p in self.positions.items() if f"{name!r}" in text]
@@ -241,7 +256,7 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return the result of a step; if it fails, add its faults at the place and return None."""
+        """Return the result of `step`; if it fails, add its faults at `place` and return None."""
         try:
             return step()
         except DatasetError as error:
@@ -305,7 +320,7 @@ class _Checker:
             self._check_rare(description, trained)
 
     def _build(self) -> Description | None:
-        """Build the description without the faulty columns; None if that is impossible."""
+        """Build the description without its faulty columns; None if that is impossible."""
         if "based_on" in self.content:
             description = self._attempt(lambda: catalogue.description_of(self.report.path))
             if description is None:
@@ -332,8 +347,9 @@ class _Checker:
     def _check_schema(self, content: dict[str, Any]) -> tuple[set[int], bool]:
         """Add blanks and violations of the schema as faults.
 
-        Return the columns that can't be checked further, and whether a fault outside the columns
-        prevents any further check.
+        Returns the positions of the columns that can't be checked further, and whether a fault
+        outside the columns prevents any further check. In `content`, placeholders replace the
+        blanks of unit and label.
         """
         left_blank = blanks(content)
         self.report.n_blanks = len(left_blank)
@@ -378,7 +394,10 @@ class _Checker:
     def _check_unit(
         self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
     ) -> None:
-        """Check how many records the unit keeps; `n_of` has the records of each person, by key."""
+        """Check how many records the unit keeps.
+
+        `n_of` counts the records of each person, for ``n_rows`` and ``n_test``.
+        """
         if (unit := description.unit) is None:
             return
         names = chain.from_iterable(n_of.values())
@@ -404,7 +423,10 @@ class _Checker:
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
-        """Add a fault if half of the columns or more distinguish no values."""
+        """Add a fault for each entry of `columns` if at least half of its columns lose all values.
+
+        An entry with a pattern of names describes several columns.
+        """
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
             entries.setdefault(self.positions[tally.column.name], []).append(tally)
@@ -460,7 +482,7 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Check how many records of each class are kept: a hold-out needs more than one.
+        """Add a remark for each class with only one record or person: a hold-out needs two.
 
         `trained` maps each text of the label to its number of records in the training files.
         """
@@ -488,9 +510,10 @@ class _Checker:
 
 
 def _question_markers(domain: Domain) -> Iterator[str]:
-    """Yield a question for each of the table's markers that lies within the bounds of columns.
+    """Yield a question for each marker of missing values that is within the bounds of a column.
 
-    A column that lists the marker itself is not questioned.
+    These are markers that the description gives for all columns; a column that lists the marker
+    itself is not in question.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:
@@ -514,7 +537,7 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Propose a thousands mark if all refused values are numbers with it."""
+    """Return advice on a thousands mark if all values without a code are numbers with this mark."""
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):
         plain = remove_grouping(texts, decimal, mark)
@@ -525,7 +548,7 @@ def _propose_thousands(tally: Tally) -> str:
 
 
 def _find_faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a column's values, each with the key that repairs it."""
+    """Yield the faults of a column's values, each with the key of the description to change."""
     column = tally.column
     if tally.counts.gaps:
         remedy = f"list {MISSING!r} among its categories"

@@ -1,4 +1,4 @@
-"""A draft of a description, and how it is written as a YAML file for its owner to complete."""
+"""The draft of a description, written as a YAML file for its owner to complete."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from privcurve.datasets.describing.label import Classes
 from privcurve.datasets.reading import Format
 from privcurve.datasets.variants import escape_name
 
-# Words that YAML reads unchanged.
+# Words that YAML reads as texts without quotes, except the words in _NOT_BARE.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
-# Two numbers have the same magnitude if they differ by at most this factor.
+# Columns share bounds only if their largest numbers differ by at most this factor.
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -52,7 +52,7 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a description, and what was seen of the table."""
+    """The draft of a description, and facts about the table for its owner."""
 
     name: str
     format: Format
@@ -73,14 +73,14 @@ class Draft:
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """The columns that are used; similar columns share one entry with a pattern of names."""
+        """Proposals for the columns to use, by name; similar columns share a pattern of names."""
         return dict(
             _merge_columns({key: column for key, column in self.columns.items() if column.kind})
         )
 
     @property
     def blanks(self) -> int:
-        """Number of lines to decide."""
+        """Number of blanks for the owner to fill in; several columns may share one."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
         n_blank = sum(value is None for entry in keys for value in entry.values())
         n_shared = len(self._anchors) - len(set(self._anchors.values()))
@@ -93,10 +93,10 @@ class Draft:
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
-        """The YAML anchor of the groups of each column that shares its words with others.
+        """By column, the name of the YAML anchor of its groups, if other columns have its words.
 
-        Shared groups are decided once. As in :func:`_merge_columns`, they leave no trace in a
-        model.
+        The owner decides on shared groups once. As in :func:`_merge_columns`, the sharing leaves no
+        trace in a model.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -107,7 +107,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The YAML file."""
+        """The content of the YAML file."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -151,7 +151,7 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; the first column of shared groups has their lines."""
+        """Yield the lines of a column's keys; shared groups are written at their first column."""
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
@@ -166,9 +166,9 @@ class Draft:
 def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     """Merge similar columns whose names differ in a number: x2, x3 and x4 become ``x{2..4}``.
 
-    Their numbers must have the same magnitude: with shared bounds, smaller numbers would fall into
-    one bin. The merging depends on the records, but the facts about each column do not, and a model
-    has no trace of the merging.
+    The largest numbers of merged columns must have the same magnitude: with shared bounds, much
+    smaller numbers would fall into one bin. Which columns are merged depends on the records, but
+    what the owner writes about them does not, and a model has no trace of the merging.
     """
     rest = list(columns.items())
     start = 0
@@ -201,7 +201,7 @@ def _write_line(key: str, value: Any, remark: str | None) -> str:
 
 
 def write_flow(value: Any) -> str:
-    """Write a value on one line."""
+    """Write a value as YAML on one line (flow style)."""
     if isinstance(value, Mapping):
         pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())
         return "{" + ", ".join(pairs) + "}"

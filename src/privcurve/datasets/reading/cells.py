@@ -1,9 +1,10 @@
 """Convert typed cells to the texts that a text file would contain.
 
-Cells of text files are texts. Cells of Parquet, Excel and frames have types, and the type of a
-column depends on all of its cells. So each cell is read by itself, as the text of its value
-(:func:`text_of`). :func:`convert_cells` does this for a column; in an Arrow array it converts all
-numbers at once, and each other distinct value once.
+Cells of text files are texts. Cells of Parquet, Excel and frames have types; the type of a column
+depends on all of its cells, but the code of a cell must not depend on other records. So each cell
+becomes the text of its value (:func:`text_of`), independently of the others. :func:`convert_cells`
+does this for a column; in an Arrow array it converts all numbers at once, and each other distinct
+value once.
 """
 
 from __future__ import annotations
@@ -23,30 +24,34 @@ from privcurve.coding import ABSENT
 from privcurve.datasets.domain import NUMERIC, Column, Domain
 from privcurve.datasets.errors import DatasetError
 
-# Decimals with larger exponents are not written out.
+# A Decimal with a larger exponent is not written out, digit by digit, as that may fill the memory.
 _MOST_PLACES = 400
 
 _BYTES_OF_FLOAT = np.float64().itemsize
 
-# Types of numbers that keep all of their digits.
+# Types of whole numbers and decimals that store all digits, unlike floats.
 _EXACT = (int, Decimal, np.integer)
 _NUMBERS = (int, float, Decimal, np.number)
 
-# Truth values in a column of numbers.
+# The texts of truth values in a column of numbers.
 _AS_NUMBERS = ("1", "0")
 
-# A code such as 0150, or a pattern such as 01*.
+# A category with a leading zero: a code such as 0150, or a pattern such as 01*.
 _LEADING_ZERO = re.compile(r"0[\d*]")
 _DIGITS = re.compile(r"[+-]?\d+")
 
+# The notations of truth values, the common one first.
 TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE", "0")}
 
 
 class NoColumnError(TypeError):
-    """Values whose type is not supported in a column; the message begins with a verb."""
+    """A column has values of an unsupported type.
+
+    The message begins with a verb; the caller puts the name of the column before it.
+    """
 
     def __init__(self, kind: object, why: object) -> None:
-        # Only the first line of a longer reason.
+        # Reasons of Arrow may have several lines.
         reason = str(why).partition("\n")[0]
         super().__init__(f"has the type {kind}, which is not supported in a column ({reason})")
 
@@ -54,9 +59,9 @@ class NoColumnError(TypeError):
 def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str | None:
     """Return the text that a text file contains for a value; None for a missing value.
 
-    A value with several notations (true and 1, 3 and 3.0, a day with or without midnight) is
-    written in the first notation that is `listed`. Lists, mappings and similar values, and bytes
-    that are not UTF-8, raise :class:`NoColumnError`.
+    Some values have several notations (true and 1, 3 and 3.0, a day with or without midnight): the
+    function returns the first notation in `listed`, or the common one. Raises
+    :class:`NoColumnError` for lists, mappings and similar values, and for bytes that are not UTF-8.
     """
     if isinstance(value, np.generic):
         value = _python_scalar(value)
@@ -67,12 +72,12 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
 
 
 def compose(text: str) -> str:
-    """Normalize a text to Unicode's composed form (NFC), like descriptions."""
+    """Normalize a text to NFC, like the texts of descriptions."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column, and the position of each record's cell among them.
+    """Return the distinct cells of a column, and for each record the position of its cell in them.
 
     `values` is a list, or an Arrow array of texts; None is a missing value.
     """
@@ -91,13 +96,13 @@ def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
 
 
 def count_cells(values: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the distinct cells of a column with their numbers of occurrences."""
+    """Yield each distinct cell of a column, and how often it occurs."""
     cells, places = list_cells(values)
     yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)
 
 
 def cells_of(values: Any) -> list[Any]:
-    """Return the cells of a column as a list, with texts in Unicode's composed form."""
+    """Return the cells of a column as a list; texts of an Arrow array are normalized to NFC."""
     if not hasattr(values, "to_pylist"):
         return list(values)
     return [text if text is None else compose(text) for text in values.to_pylist()]
@@ -134,7 +139,7 @@ def _python_scalar(value: np.generic) -> Any:
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in "YMWD" else "us"
         item: Any = value.astype(f"datetime64[{unit}]").item()
-        # Years outside Python's range are texts.
+        # NumPy returns an integer for a year outside Python's range (1 to 9999): write it as text.
         return str(value) if isinstance(item, int) else item
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
@@ -160,7 +165,7 @@ def _spell_number(value: int | float | Decimal, decimal: str) -> tuple[str, ...]
 
 
 def clock_of_utc(time: datetime) -> datetime:
-    """Return a time without its zone; a time with a zone is converted to UTC first."""
+    """Return a time without a zone; a time with a zone is converted to UTC first."""
     if hasattr(time, "to_pydatetime"):
         time = time.to_pydatetime(warn=False)
     return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
@@ -169,12 +174,12 @@ def clock_of_utc(time: datetime) -> datetime:
 def convert_cells(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str] = ()
 ) -> Any:
-    """Convert a list or an Arrow array of cells of any types for the encoder.
+    """Convert the cells of a column, of any types, to the types that the encoder reads.
 
-    A list becomes texts, or `date` in a date column, with None for a missing value. An array
-    becomes numbers (NaN for missing) if column and values are numeric, ``datetime64`` if they are
-    dates or times, and otherwise an array of texts. `column` is None for the label, whose values
-    are `labels`.
+    A list becomes a list of texts (in a date column, also of `date`), with None for a missing
+    value. An Arrow array becomes an array of numbers (NaN: missing) if column and cells are
+    numeric, an array of ``datetime64`` if both are dates or times, and otherwise an Arrow array of
+    texts. `column` is None for the label; its spellings are then `labels`.
     """
     if isinstance(values, list):
         return _convert_list(values, domain, column, labels)
@@ -231,7 +236,7 @@ def _convert_array(
     if types.is_string(kind) or types.is_large_string(kind):
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
-        # Times with a zone are read in UTC.
+        # Arrow stores times with a zone in UTC.
         return _to_numpy(values)
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates
@@ -247,7 +252,7 @@ def _convert_array(
 
 
 def _without_views(values: Any) -> Any:
-    """Convert arrays of views to an older type, as few of Arrow's functions accept views."""
+    """Convert string views and binary views to older types: few functions of Arrow accept views."""
     import pyarrow
     from pyarrow import types
 
@@ -260,14 +265,14 @@ def _without_views(values: Any) -> Any:
 
 
 def _convert_numbers(values: Any) -> Any:
-    """Return numbers as an array with NaN for missing values."""
+    """Convert an Arrow array of numbers or truth values to float64, with NaN for missing values."""
     import pyarrow
     from pyarrow import compute, types
 
     if types.is_boolean(values.type):
         values = compute.cast(values, pyarrow.int8())
     elif types.is_float16(values.type):
-        # Numbers of few digits are read as files write them: 0.1, not 0.0999755859375.
+        # Convert through texts, to get numbers as files write them: 0.1, not 0.0999755859375.
         values = pyarrow.array(_to_numpy(values).astype(str))
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
@@ -279,7 +284,10 @@ def _to_numpy(values: Any) -> Any:
 
 
 def _explain_loss(column: Column, exact: bool) -> str:
-    """Return why numbers lose digits of a categorical column's texts; "" if they do not."""
+    """Return why cells that are numbers cannot equal the texts of a column's categories; else "".
+
+    Numbers have no leading zeros; and only `exact` numbers (not floats) have all of many digits.
+    """
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):
             return f"described by texts such as {text!r}, whose leading zeros numbers have lost"

@@ -1,8 +1,8 @@
 """Read delimited files: CSV and similar formats.
 
-There are two readers. The exact one splits lines into fields one by one and knows the line of each
-record. Arrow reads a piece of a file at once, a dozen times faster. Arrow reads only pieces for
-which its result is the same: :func:`_read_by_arrow` lists the conditions.
+There are two readers. The exact reader (:func:`records_of`) splits lines into fields one by one
+and knows the line of each record. Arrow reads a piece of a file at once, a dozen times faster. It
+reads only pieces for which its result is the same; :func:`_read_by_arrow` has the conditions.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.datasets.errors import Problems
+from privcurve.datasets.description import DELIMITED, Parser
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import files
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import Line
+from privcurve.datasets.reading.formats import BY_LINE, ENCODINGS, FileKind, Format, name_fields
 from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
+    Record,
     check_order,
     chunk_size,
     chunks_of,
@@ -34,8 +39,6 @@ from privcurve.datasets.reading.table import (
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from privcurve.datasets.description import Parser
-
 # Separators that are tried when the format is detected.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
@@ -46,8 +49,9 @@ ROW_NAMES = (
 
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
-# The number of a line or row, and its fields: texts, or in Excel cells of any types.
-Record = tuple[int, Sequence[Any]]
+
+# Maximum number of records, from the top of a file, that determine its separator.
+_LINES = 200
 
 
 def read(
@@ -60,12 +64,12 @@ def read(
         records = records_of(numbered, parser.separator, parser.comment)
         above, names = next(records, (0, ()))
         numbered.close()
-        # The last skipped line may be part of a record of several lines.
+        # If the last skipped line ends a record of its own, it may be a header: check its names.
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
     pieces = files.pieces_of(stream, parser.encoding)
-    # The size of packed content is unknown.
+    # The progress is measured in bytes; for a packed file, their number is unknown.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
@@ -78,9 +82,9 @@ def read_pieces(
     most: int | None = None,
     size: int = 0,
 ) -> Iterator[RawTable]:
-    """Read a file of `size` bytes (0: unknown) from `pieces`, up to `most` records.
+    """Read up to `most` records from the `pieces` of a file of `size` bytes (0: unknown).
 
-    Records with another number of fields are left out and added to `problems`.
+    Records with another number of fields are left out, and become faults in `problems`.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
@@ -117,7 +121,7 @@ def read_pieces(
         start = next(pieces).split(b"\n", n_above)[-1]
         pieces = chain([start], pieces)
         n_lines, n_skipped = n_above, 0
-    # The names of columns and the skipped lines, read so far.
+    # Bytes read so far: the line of names and the skipped lines.
     n_bytes = n_start - len(start)
     for piece in pieces:
         n_bytes += len(piece)
@@ -128,7 +132,8 @@ def read_pieces(
         if table is not None:
             parts = _split_table(table, source, n_lines + 1)
         else:
-            # A quote may be closed in a later piece.
+            # If the record that a piece ends with may go on in the next piece, because of an open
+            # quote or unusual line ends, read all remaining pieces here.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
             rest = chain([piece], pieces if is_open else ())
@@ -148,8 +153,8 @@ def _read_by_arrow(
 ) -> Table | None:
     """Read a piece with Arrow, one line per record; None if the exact reader may differ.
 
-    The readers may differ if a line has other line ends, is blank, a comment or only separators,
-    has another number of fields, or a field above the maximum length; or if a quote follows a blank
+    The readers may differ if a line has an unusual end, is blank, a comment or only separators, has
+    another number of fields, or has a field above the maximum length; or if a quote follows a blank
     or includes a line end.
     """
     import pyarrow
@@ -158,13 +163,13 @@ def _read_by_arrow(
 
     comment = parser.comment.encode()
     if (
-        # A line of one field may be blank.
+        # With one field per line, a blank line may be a record for Arrow.
         width < 2
         or b"\0" in piece
         or b' "' in piece
         or piece.startswith(codecs.BOM_UTF8)
         or _has_lone_returns(piece)
-        # Arrow does not normalize letters, and a comment's may be written in two ways.
+        # Arrow does not normalize letters to NFC, so it may miss a comment with other letters.
         or not parser.comment.isascii()
         or (comment and (piece.startswith(comment) or b"\n" + comment in piece))
         or max(map(len, piece.split(b"\n"))) >= csv.field_size_limit()
@@ -179,7 +184,8 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # An additional line of empty fields: an unclosed quote would include it.
+            # Add a line of empty fields: an unclosed quote would swallow it, which the number of
+            # rows shows.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -207,12 +213,12 @@ def _read_by_arrow(
 
 
 def _has_lone_returns(piece: bytes) -> bool:
-    """Return whether a line may end in a single carriage return."""
+    """Return whether a piece has a carriage return without a line feed, which may end a line."""
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
 def _split_table(table: Table, source: str, first: int) -> Iterator[RawTable]:
-    """Yield pieces of a table that has one record per line."""
+    """Split a table with one record per line, the first at line `first`, into smaller pieces."""
     for batch in table.to_batches(chunk_size(table.num_columns)):
         columns = dict(zip(table.column_names, batch.columns, strict=True))
         yield RawTable(source, columns, range(first, first + batch.num_rows))
@@ -229,9 +235,10 @@ def tables(
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Convert records with `width` fields to pieces of a table; `unit` is what their numbers count.
+    """Convert records to pieces of a table, with the columns in `place` (position by name).
 
-    Records with another number of fields are left out and added to `problems`.
+    Records without exactly `width` fields are left out, and become faults in `problems`. `unit` is
+    what the numbers of records count: ``line`` or ``row``.
     """
     parser = description.parser
     ignore = parser.extra_fields == "ignore"
@@ -268,7 +275,8 @@ def tables(
 
     for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # Records may have any number of fields beyond the last name; these are ignored.
+        # If fields beyond the last name are ignored, records have different lengths: the shortest
+        # still has all named fields.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
@@ -279,11 +287,11 @@ def records_of(
     comment: str = "",
     note_empty: Callable[[], None] | None = None,
 ) -> Iterator[Record]:
-    """Split numbered lines into records of fields, each with the number of its last line.
+    """Split numbered lines into records of fields; yield each with the number of its last line.
 
     Comments, blank lines and lines of separators alone are skipped, except within a quoted field;
-    `note_empty` is called for each line of separators. A multi-line field whose closing quote is
-    not followed by a separator or line end raises `csv.Error`.
+    `note_empty` is called for each line of separators. Raises `csv.Error` if a quoted field of
+    several lines is not followed by a separator or line end.
     """
     if separator == "whitespace":
         for number, line in files.nonblank_lines(numbered, comment):
@@ -309,7 +317,8 @@ def records_of(
     try:
         for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
             if len(taken) > 1:
-                # An unclosed quote would include the next records.
+                # A missing closing quote would join the next records to this field: read the record
+                # again in strict mode, which raises an error for that.
                 list(csv.reader(taken, delimiter=separator, skipinitialspace=True, strict=True))
             taken.clear()
             yield last, record
@@ -318,3 +327,114 @@ def records_of(
             f"a quote in the record of line {first} is not closed where its field ends, or a field "
             f"is too long ({error})"
         ) from None
+
+
+# Formats -----------------------------------------------------------------------------------
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Return the format of a text table: encoding, separator and names of fields."""
+    with files.open_raw(path) as stream:
+        start = stream.read(8)
+    encoding = _find_encoding(path, start)
+    separator, rows = _find_separator(path, encoding)
+    parser: dict[str, Any] = {"kind": DELIMITED}
+    if separator != ",":
+        parser["separator"] = separator
+    if encoding != ENCODINGS[0]:
+        parser["encoding"] = encoding
+    return name_fields(path, parser, rows, header)
+
+
+def _find_encoding(path: Path, start: bytes) -> str:
+    """Return the first encoding that fits the entire file, which begins with `start`."""
+    if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        raise DatasetError(f"{path} is written in UTF-32, which is not supported: save it as UTF-8")
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    for encoding in ENCODINGS:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        try:
+            with files.open_raw(path) as stream:
+                while piece := stream.read(files.PIECE):
+                    if b"\0" in piece:
+                        raise DatasetError(
+                            f"{path} is neither text nor a known format: save the table as CSV "
+                            "or Parquet"
+                        )
+                    decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    raise AssertionError("every byte is a character of latin-1")
+
+
+def is_plain_text(path: Path) -> bool:
+    """Return whether a file has only ASCII bytes, so that its encoding does not matter."""
+    with files.open_raw(path) as stream:
+        return all(piece.isascii() for piece in iter(lambda: stream.read(files.PIECE), b""))
+
+
+def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
+    """Return the separator that splits most lines into equally many fields, and two records.
+
+    The separator must split the first line into more than one field. The records are the first two.
+    Raises DatasetError if there is no such separator.
+    """
+    best: tuple[float, int] = (0.0, 0)
+    choice: tuple[str, list[Record]] | None = None
+    unlike = broken = hint = ""
+    for separator in SEPARATORS:
+        numbered = files.lines(path, Parser(DELIMITED, encoding=encoding))
+        try:
+            records = list(islice(records_of(numbered, separator), _LINES))
+        except csv.Error as error:
+            broken = broken or str(error)
+            continue
+        if not records:
+            raise DatasetError(f"{path} must have a line that is not blank")
+        width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
+        score = (count / len(records), width)
+        first = len(records[0][1])
+        hint = hint or hint_of(str(path), records[0][1])
+        lacks_one = first == width - 1 and count == len(records) - 1 > 0
+        if 1 < first != width > 1 and (separator != "whitespace" or lacks_one) and not unlike:
+            remedy = (
+                "Give each column a name there, and each line as many fields; or delete it, if it "
+                "names no columns."
+            )
+            if lacks_one:
+                remedy = ROW_NAMES if records[1][1][-1] else ENDS
+            unlike = (
+                f"its first line has {first} fields (separator {separator!r}), most others "
+                f"have {width}. {remedy}"
+            )
+        # The separator must split the first line into as many fields as most lines. Blanks are the
+        # last choice, as they also occur in texts.
+        if 1 < first == width and score > best:
+            if separator == "whitespace" and choice is not None and best[0] > 0.5:
+                continue
+            best, choice = score, (separator, records[:2])
+    if choice is None and hint:
+        raise DatasetError(f"{path} can't be read. {hint}")
+    if choice is None and unlike:
+        raise DatasetError(f"{path}: {unlike}")
+    if choice is None and broken:
+        raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
+    if choice is None:
+        raise DatasetError(
+            f"{path}: a separator (comma, semicolon, tab, | or blanks) must split its lines "
+            "into several fields; none does. A table needs the label and a column to learn "
+            "from; if it begins with lines of another kind, delete them."
+        )
+    return choice
+
+
+KIND = FileKind(
+    DELIMITED,
+    read,
+    keys=("separator", "header", "extra_fields", "comment", "skip_rows", "encoding"),
+    naming=BY_LINE,
+    sniff=sniff,
+)

@@ -27,7 +27,7 @@ class RawFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files."""
+        """The file itself, and the file of its labels if there is one."""
         return (self.path,) if self.labels is None else (self.path, self.labels)
 
 
@@ -113,9 +113,9 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
 
 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
-    """Download one file; return None, or the fault.
+    """Download one file to `path`; return None, or the reason of a failure.
 
-    Pooch writes to a temporary name, and renames the file after checking its checksum.
+    Pooch writes to a temporary name, and renames the file when its checksum is right.
     """
     import pooch
     import requests
@@ -137,7 +137,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
 
 
 class _BoundedFile:
-    """A file with a maximum number of bytes, so that an endless download does not fill the disk."""
+    """A file that refuses more than `n_bytes`, so that an endless download cannot fill the disk."""
 
     def __init__(self, target: BinaryIO, n_bytes: int) -> None:
         self._target, self._left = target, n_bytes

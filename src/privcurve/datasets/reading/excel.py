@@ -15,23 +15,37 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from privcurve.datasets.description import Parser
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import text_of
-from privcurve.datasets.reading.delimited import Record, tables
+from privcurve.datasets.reading.delimited import tables
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import check_archive
+from privcurve.datasets.reading.formats import BY_LINE, FileKind, Format, make_distinct, name_fields
 from privcurve.datasets.reading.table import (
     AnyDescription,
+    Layout,
     RawTable,
+    Record,
+    Unlabelled,
+    UnlabelledFile,
     check_order,
     convert_columns,
+    find_unused,
+    has_all,
     positions,
 )
 from privcurve.schema import suggestion
 
-# A sheet, its cells, and the names of all sheets.
+EXCEL = "excel"
+
+# Maximum number of records, from the top, that show whether the first one has names or values.
+_MOST_OF_HEADER = 100
+
+# A sheet, its cells by row, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# Row, position of the column, and why the cell has no value although it displays one.
+# A cell without a value, although a spreadsheet program displays one: its row, the position of its
+# column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -41,11 +55,10 @@ _COMPUTE = (
     "is a formula without a stored value: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
-# Remarks on rows.
+# Remarks on rows, with a place for the name of the file.
 _EMPTY = "rows of {} without a value, which are skipped"
 _HIDDEN = "hidden rows of {}, which are read like all others"
-EXCEL_ENDINGS = (".xlsx", ".xls")
-# The first bytes of Excel files: a zip archive, and a compound file.
+# The first bytes of Excel files: of a zip archive (.xlsx), and of a compound file (.xls).
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
@@ -62,16 +75,16 @@ def read(
     """Read one sheet in pieces; `loaded` is the sheet if it is loaded already.
 
     Cells become texts independently of each other (:func:`text_of`); an empty cell, or an error
-    such as #N/A, becomes the empty text. Cells that display a value they do not contain are
-    problems: merged cells, and formulas without a computed value. Blank rows are skipped, hidden
-    rows are read.
+    such as #N/A, becomes the empty text. A cell that displays a value which it does not contain is
+    a fault: a merged cell except the first, or a formula without a computed value. Blank rows are
+    skipped; hidden rows are read.
     """
     sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    uncomputed: set[int] = set()  # filled before any record is read
+    uncomputed: set[int] = set()  # rows; the set is filled below, before any record is read
     all_rows = _filter_rows(cells, uncomputed, partial(problems.note, _EMPTY.format(source)))
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
@@ -89,7 +102,8 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # Rows with only such formulas look blank; at the end of a sheet they have no cells.
+    # A row of which all values are uncomputed formulas looks blank, but must not be skipped. At the
+    # end of a sheet, the reader returns no cells for such rows: add them.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         problems.note(_HIDDEN.format(source), sum(row in hidden for row in table.lines))
@@ -102,9 +116,9 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two non-blank rows of a sheet, and the names of all sheets.
+    """Return the first two non-blank rows of a sheet, and the names of all sheets, its own first.
 
-    The names begin with the name of this sheet.
+    Raises DatasetError if the sheet is empty.
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)
@@ -118,8 +132,6 @@ def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, 
 
 def is_workbook(path: Path) -> bool:
     """Return whether a file begins like an Excel file, whatever its name."""
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         return file.read(4) in _STARTS
 
@@ -130,7 +142,10 @@ def rows_of(loaded: LoadedSheet) -> list[Record]:
 
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
-    """Return a sheet (by default the first), its cells, and the names of all sheets."""
+    """Load the sheet called `wanted`, by default the first sheet.
+
+    Raises ValueError if the file has no such sheet, is protected by a password or is damaged.
+    """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     check_archive(path)
@@ -151,7 +166,7 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
 
 
 def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Yield the cells that are merged with an earlier cell."""
+    """Yield the cells of merged ranges without the first of each range, which has the value."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -159,7 +174,7 @@ def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
 
 
 def _read_xml(file: RawFile, sheet: Any) -> bytes:
-    """Return the XML of a sheet of an ``.xlsx``; empty for other files."""
+    """Return the XML of a sheet in an ``.xlsx`` file; empty bytes for other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
@@ -168,7 +183,7 @@ def _read_xml(file: RawFile, sheet: Any) -> bytes:
 
 
 def _find_hidden(content: bytes) -> set[int]:
-    """Return the rows that a spreadsheet program hides, such as filtered ones."""
+    """Return the numbers of the rows that a spreadsheet program hides, for example by a filter."""
     hidden: set[int] = set()
     row = 0
     for start in _ROW.finditer(content) if b"hidden" in content else ():
@@ -190,7 +205,7 @@ def _find_uncomputed(content: bytes) -> Iterator[Empty]:
 
 
 def _find_without_value(content: bytes) -> Iterator[Empty]:
-    """Yield the cells with a formula but no value from the XML of a sheet."""
+    """Parse the XML of a sheet, and yield the cells with a formula but without a value."""
     row, j = 0, -1
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
@@ -201,7 +216,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
             letters = node.get("r", "").rstrip("0123456789")
             j = _read_position(letters) if letters else j + 1
         elif tag == "c":
-            # The result of a formula may be an empty text.
+            # Type "str" means that the formula was computed: its result may be an empty text.
             is_formula = node.find("{*}f") is not None and node.get("t") != "str"
             if is_formula and not node.findtext("{*}v"):
                 yield row, j, _COMPUTE
@@ -210,7 +225,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
 
 
 def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the name of the archive's file for a sheet."""
+    """Return the name of the file in an ``.xlsx`` archive that contains a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -232,9 +247,9 @@ def _filter_rows(
     others: Collection[int] = (),
     note_empty: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield the non-blank rows, and the rows in `others`, with their numbers.
+    """Yield the number and the cells of each row that is not blank, or whose number is in `others`.
 
-    `note_empty` is called with the numbers of blank rows between these.
+    For each two successive rows, `note_empty` is called with the count of blank rows between them.
     """
     last = 0
     for number, row in enumerate(cells, start=1):
@@ -246,5 +261,88 @@ def _filter_rows(
 
 
 def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
-    """Return the texts in a row of cells."""
+    """Return the cells of a row as stripped texts; an empty cell is an empty text."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
+
+
+# Formats -----------------------------------------------------------------------------------
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Return the format of a sheet, with the names of its fields."""
+    rows, sheets = top_rows(path, load_sheet(path, sheet))
+    parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
+    return replace(name_fields(path, parser, rows, header), sheets=sheets)
+
+
+def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Open a sheet of unlabelled records: find its columns, by name or as in the training files."""
+    trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
+    sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
+    trained = replace(trained, sheet=sheet, rows=rows)
+    named = replace(trained, header=True, fields=(), skip_rows=0)
+    loaded = load_sheet(path, sheet)
+    top_rows(path, loaded)  # refuses an empty sheet
+    all_rows, decimal = rows_of(loaded), wanted.domain.decimal
+
+    def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
+        description = replace(wanted, parser=parser)
+        n = sum(number > parser.skip_rows for number, _ in all_rows) - parser.header
+        remarks = _remark_on_rows(n, parser.rows) if rows and not layout.rows else ()
+        tables = partial(read, description, RawFile(path), loaded=loaded)
+        return UnlabelledFile(description, ignored, tables, remarks=remarks, **more)
+
+    for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
+        number, cells = next((row for row in all_rows if row[0] > n_skipped), (0, ()))
+        names = texts_of(cells, decimal)
+        parser = replace(named, skip_rows=n_skipped)
+        if has_all(wanted, names):
+            return as_table(parser, find_unused(wanted, names))
+        if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
+            parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
+            return as_table(parser, find_unused(wanted, distinct))
+    if trained.fields:
+        rows_below = (row for row in all_rows if row[0] > trained.skip_rows)
+        top = [
+            (number, texts_of(cells, decimal))
+            for number, cells in islice(rows_below, _MOST_OF_HEADER)
+        ]
+        above = next((row for row in all_rows if row[0] == trained.skip_rows), (0, ()))
+        above = above[0], texts_of(above[1], decimal)
+        ignored = find_unused(wanted, trained.fields)
+        return as_table(trained, ignored, top=top, above=above)
+    hint = f" The model was trained on a sheet whose row {number} names them." * bool(n_skipped)
+    return as_table(parser, find_unused(wanted, names, hint))
+
+
+def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
+    """Return a remark if a sheet has `n` rows, but the parser reads `n_trained` rows; else none."""
+    if n > n_trained:
+        return (
+            (
+                f"of {n:,} rows the first {n_trained:,} are read, as many as trained the model; "
+                "--rows sets another number"
+            ),
+        )
+    if n < n_trained:
+        return (
+            (
+                f"all {n:,} rows are read as records, but in the training file the records were "
+                "followed by other rows: leave such rows out with --rows"
+            ),
+        )
+    return ()
+
+
+KIND = FileKind(
+    EXCEL,
+    read,
+    keys=("header", "extra_fields", "skip_rows", "sheet", "rows"),
+    naming=BY_LINE,
+    suffixes=(".xlsx", ".xls"),
+    has_content=is_workbook,
+    sniff=sniff,
+    open=open_sheet,
+    unit="row",
+    cell_bytes=125.0,  # measured: each value is an object
+)

@@ -1,4 +1,4 @@
-"""Raw files: open and unpack them up to a limit; read their bytes in pieces, and their lines."""
+"""Open raw files, unpack them up to a limit, and read their bytes in pieces or their lines."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from typing import BinaryIO, TypeVar, cast
 from privcurve.datasets.description import Parser
 from privcurve.datasets.reading.cells import compose
 
-Line = tuple[int, str]
+Line = tuple[int, str]  # the number of a line, from 1, and its text
 Seen = TypeVar("Seen")
 
+# Encodings in which the byte 10 always ends a line.
 _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 
 # How many bytes are read at once.
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
-# First bytes, as patterns, of unsupported packed files.
+# Patterns of the first bytes of packed files that are not supported, with words for messages.
 _PACKED = {
     b"PK\x03\x04": "a zip archive, or a workbook whose name does not end in .xlsx",
     b"BZh[1-9]1AY": "packed by bzip2",
     b"\xfd7zXZ": "packed by xz",
     b"\x1f\x9d": "packed by compress",
 }
-_UNPACKED_AT_ONCE = 1 << 18
+_UNPACKED_AT_ONCE = 1 << 18  # bytes
 
-# Packed tables have a tenth of their size. A file that unpacks to more bytes than this, and to more
-# than MOST_TIMES times its size, is refused: it may be made to fill memory.
+# A file is refused if it unpacks to more than MOST_UNPACKED bytes, and to more than MOST_TIMES
+# times its own size: it may be made to fill the memory. Tables unpack to about ten times the size.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
 
 def open_raw(path: Path) -> BinaryIO:
-    """Open a file for its bytes; unpack gzip, whatever the file's name.
+    """Open a file to read its bytes; unpack it if it is named ``.gz`` or begins like gzip.
 
-    Damaged or too many bytes raise an error while they are read (`ValueError`, `EOFError`,
-    `zlib.error`); other packed formats raise `ValueError` at once.
+    Raises ValueError for other packed formats. Reading raises an error (`ValueError`, `EOFError`,
+    `zlib.error`) if packed bytes are damaged, or unpack to too many.
     """
     file = path.open("rb")
     start = file.peek(8)
@@ -59,14 +60,14 @@ def open_raw(path: Path) -> BinaryIO:
 
 
 def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
-    """Return a file object over consecutive pieces; closing it closes `source`."""
+    """Return a file object over the bytes of consecutive pieces; closing it closes `source`."""
     return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _UNPACKED_AT_ONCE))
 
 
 def check_archive(path: Path) -> None:
-    """Refuse a zip archive, such as an ``.xlsx``, that declares too large a content.
+    """Refuse a zip archive, such as an ``.xlsx``, if its contents are too large.
 
-    The reader itself refuses a part that is larger than declared.
+    The archive declares their size. The reader refuses contents that are larger than declared.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -94,7 +95,7 @@ def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
 
 
 def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
-    """Yield (line number from 1, text) of all lines after the parser's skipped ones."""
+    """Yield the numbered lines of a file after the lines that the parser skips."""
     for number, line in lines_of(open_raw(path), parser.encoding):
         if number > parser.skip_rows:
             yield number, line
@@ -116,26 +117,30 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
 
 def _explain_byte(error: UnicodeDecodeError, encoding: str, number: int) -> str:
-    """Return which line has a byte outside the encoding; `number` is the first line."""
+    """Return a message with the line and the byte that the encoding lacks.
+
+    `number` is the number of the first line in the bytes of the error.
+    """
     if number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it seems to be written in utf-16"
     place = f"a line from {number} on"
     if has_byte_ends(encoding):
-        # The text stream requests more bytes only within a line.
+        # The text stream decodes more bytes only when it needs them to end a line, so that the
+        # bytes of the error begin in line `number`.
         ends = re.findall(rb"\r\n?|\n", error.object[: error.start])
         place = f"line {number + len(ends)}"
     return f"{place} has the byte 0x{error.object[error.start]:02x}, which is not {encoding}"
 
 
 def has_byte_ends(encoding: str) -> bool:
-    """Return whether every byte 10 ends a line; in UTF-16 some do not."""
+    """Return whether every byte 10 ends a line; in UTF-16 it may be a half of another character."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
 
 def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
     """Yield the bytes of an open file in pieces, and close it.
 
-    Pieces end at line ends, if these are recognizable as bytes in the encoding.
+    Pieces end at line ends if every byte 10 is a line end in the encoding (`has_byte_ends`).
     """
     end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:

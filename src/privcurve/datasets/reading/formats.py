@@ -1,28 +1,139 @@
-"""Detect the format of a table: its kind, separator, encoding and field names."""
+"""Find the kind of a file and the format of a table.
+
+Each kind of files is a module of this package that defines a `KIND`.
+"""
 
 from __future__ import annotations
 
-import codecs
-import csv
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
-from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
+from privcurve import extras
+from privcurve.datasets.description import DELIMITED, Parser
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.reading.delimited import ENDS, ROW_NAMES, SEPARATORS, Record, records_of
-from privcurve.datasets.reading.excel import EXCEL_ENDINGS, load_sheet, top_rows
-from privcurve.datasets.reading.files import PIECE, lines, open_raw
-from privcurve.datasets.reading.parquet import schema_of
-from privcurve.datasets.reading.table import READ_ERRORS, hint_of
+from privcurve.datasets.reading.table import (
+    READ_ERRORS,
+    Layout,
+    RawTable,
+    Record,
+    Unlabelled,
+    UnlabelledFile,
+    hint_of,
+)
+
+# Where the names of fields come from: from a line of the file or from `fields` (BY_LINE); from the
+# file itself (BY_FILE); or from `fields`, in the order of the numbers in the file (BY_NUMBER).
+BY_LINE, BY_FILE, BY_NUMBER = "line", "file", "number"
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
-# Number of lines that determine the separator.
-_LINES = 200
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of files: how to recognize and read them. Its name is the name of its module.
+
+    Attributes
+    ----------
+    name : str
+        The word for it in a description, ``kind`` of `parser`.
+    read : callable
+        ``read(description, file, problems, most=None)`` yields the records of a raw file, as
+        :class:`RawTable`.
+    keys : tuple of str
+        The keys that `parser` may have, in addition to ``kind`` and ``fields``.
+    naming : str
+        Where the names of fields come from: `BY_LINE`, `BY_FILE` or `BY_NUMBER`.
+    suffixes : tuple of str
+        Ends of the names of its files, in lower case.
+    has_content : callable, optional
+        ``has_content(path)``: whether the content of a file is of this kind, whatever its name.
+    is_distinct : bool
+        Whether `has_content` decides for all files; otherwise it decides only for a file for
+        prediction, if the training files were of this kind.
+    sniff : callable, optional
+        ``sniff(path, header, sheet)`` returns the :class:`Format` of a table.
+    open : callable, optional
+        ``open(wanted, path, layout)`` finds the columns of unlabelled records. Without it, files
+        for prediction are read as text.
+    read_lines : callable, optional
+        ``read_lines(description, source, numbered, problems)``, for a kind of text without names:
+        reads numbered lines.
+    package : str, optional
+        Import name of the optional package that `read` needs (:mod:`privcurve.extras`).
+    has_files : bool
+        Whether its records are in raw files.
+    has_labels : bool
+        Whether each file has another file with its labels.
+    unit : str
+        What the numbers of records count: ``line`` or ``row``.
+    cell_bytes : float
+        If a file is read as one piece: bytes of memory for each cell while it is read.
+    """
+
+    name: str
+    read: Callable[..., Iterator[RawTable]]
+    keys: tuple[str, ...] = ()
+    naming: str = BY_FILE
+    suffixes: tuple[str, ...] = ()
+    has_content: Callable[[Path], bool] | None = None
+    is_distinct: bool = False
+    sniff: Callable[[Path, bool, str], Format] | None = None
+    open: Callable[[Unlabelled, Path, Layout], UnlabelledFile] | None = None
+    read_lines: Callable[..., Iterator[RawTable]] | None = None
+    package: str | None = None
+    has_files: bool = True
+    has_labels: bool = False
+    unit: str = "line"
+    cell_bytes: float = 0.0
+
+    def fits(self, path: Path, trained: Parser | None = None) -> bool:
+        """Return whether a file is of this kind, by its name or its content.
+
+        `trained` is the parser of the training files, if the file is for prediction.
+        """
+        if path.suffix.lower() in self.suffixes:
+            return True
+        is_tried = self.is_distinct or (trained is not None and trained.kind == self.name)
+        return (
+            is_tried and self.has_content is not None and path.is_file() and self.has_content(path)
+        )
+
+
+@cache
+def kinds() -> Mapping[str, FileKind]:
+    """Return all kinds by name: the `KIND` of each module of this package that has one."""
+    modules = [
+        import_module(f"{__package__}.{module.name}")
+        for module in iter_modules(import_module(__package__).__path__)
+    ]
+    every = [module.KIND for module in modules if hasattr(module, "KIND")]
+    return {kind.name: kind for kind in every}
+
+
+def kind_names() -> list[str]:
+    """Return the names of all kinds."""
+    return list(kinds())
+
+
+def file_kind_names() -> list[str]:
+    """Return the names of the kinds whose records are in raw files."""
+    return [kind.name for kind in kinds().values() if kind.has_files]
+
+
+def find_kind(path: Path, trained: Parser | None = None) -> FileKind | None:
+    """Return the kind of a file by its name or content; None for a text file.
+
+    Raises MissingPackageError if the kind needs an optional package that is not installed.
+    """
+    kind = next((kind for kind in kinds().values() if kind.fits(path, trained)), None)
+    if kind is not None and kind.package is not None:
+        extras.check(kind.package, f"kind: {kind.name}")
+    return kind
 
 
 @dataclass(frozen=True)
@@ -31,159 +142,48 @@ class Format:
 
     parser: dict[str, Any]  # the content of `parser` in a description
     fields: tuple[str, ...]  # names of the fields, in order; all distinct
-    # The names as written in the file; empty if it has none.
+    # Names of the fields as written in the file, perhaps equal or empty; none without a header.
     names: tuple[str, ...] = ()
-    # Names of a Parquet file's columns of lists or objects, which are not read.
+    # Names of columns of a Parquet file that hold lists or objects, and so are not read.
     nested: tuple[str, ...] = ()
-    # names of all sheets of an Excel file, beginning with the sheet that is read
+    # Names of all sheets of an Excel file; the sheet that is read comes first.
     sheets: tuple[str, ...] = ()
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the encoding is a guess: the bytes could be other letters in another encoding."""
+        """Whether the encoding is a guess: other encodings of one byte per letter fit as well."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     """Detect the format of a table; without a header its fields are column1, column2, ….
 
-    `sheet` is the name of an Excel sheet, by default the first.
+    `sheet` is the name of an Excel sheet, by default the first. Raises DatasetError if the file is
+    missing or empty, or if its format cannot be detected.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DatasetError(f"{path} {what}: name the file of your table")
     if not path.stat().st_size:
         raise DatasetError(f"{path} is empty")
-    parser: dict[str, Any]
     try:
-        is_excel = path.suffix.lower() in EXCEL_ENDINGS
-        if sheet and not is_excel:
+        kind = find_kind(path) or kinds()[DELIMITED]
+        if sheet and "sheet" not in kind.keys:
             raise DatasetError(
                 f"{path} is not an Excel file, so it has no sheets: leave out --sheet"
             )
-        if is_excel:
-            rows, sheets = top_rows(path, load_sheet(path, sheet))
-            parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
-            return replace(_name_fields(path, parser, rows, header), sheets=sheets)
-        with open_raw(path) as stream:
-            start = stream.read(8)
-        if start[:4] == b"PAR1":
-            return _sniff_parquet(path)
-        encoding = _find_encoding(path, start)
-        parser = {"kind": DELIMITED}
-        separator, rows = _find_separator(path, encoding)
+        if kind.sniff is None:
+            raise DatasetError(f"{path} is a {kind.name} file: write its description yourself")
+        return kind.sniff(path, header, sheet)
     except READ_ERRORS as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    if separator != ",":
-        parser["separator"] = separator
-    if encoding != ENCODINGS[0]:
-        parser["encoding"] = encoding
-    return _name_fields(path, parser, rows, header)
 
 
-def _sniff_parquet(path: Path) -> Format:
-    from pyarrow.types import is_nested
+def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
+    """Return the format with the names of the fields; repeated or empty names are changed.
 
-    schema = schema_of(path)
-    twice = [name for name, count in Counter(schema.names).items() if count > 1]
-    if twice:
-        raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
-    if "" in schema.names:
-        raise DatasetError(
-            f"{path}: its column {schema.names.index('') + 1} has no name: give it one"
-        )
-    nested = tuple(field.name for field in schema if is_nested(field.type))
-    plain = tuple(name for name in schema.names if name not in nested)
-    return Format({"kind": PARQUET}, plain, plain, nested)
-
-
-def _find_encoding(path: Path, start: bytes) -> str:
-    """Return the first encoding that fits the entire file, which begins with `start`."""
-    if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-        raise DatasetError(f"{path} is written in UTF-32, which is not supported: save it as UTF-8")
-    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return "utf-16"
-    for encoding in ENCODINGS:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        try:
-            with open_raw(path) as stream:
-                while piece := stream.read(PIECE):
-                    if b"\0" in piece:
-                        raise DatasetError(
-                            f"{path} is neither text nor a known format: save the table as CSV "
-                            "or Parquet"
-                        )
-                    decoder.decode(piece)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            continue
-        return encoding
-    raise AssertionError("every byte is a character of latin-1")
-
-
-def is_plain_text(path: Path) -> bool:
-    """Return whether a file has only ASCII bytes, so that its encoding does not matter."""
-    with open_raw(path) as stream:
-        return all(piece.isascii() for piece in iter(lambda: stream.read(PIECE), b""))
-
-
-def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator with which most lines have the same number of fields, above one.
-
-    Also return the first two records.
-    """
-    best: tuple[float, int] = (0.0, 0)
-    choice: tuple[str, list[Record]] | None = None
-    unlike = broken = hint = ""
-    for separator in SEPARATORS:
-        numbered = lines(path, Parser(DELIMITED, encoding=encoding))
-        try:
-            records = list(islice(records_of(numbered, separator), _LINES))
-        except csv.Error as error:
-            broken = broken or str(error)
-            continue
-        if not records:
-            raise DatasetError(f"{path} must have a line that is not blank")
-        width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
-        score = (count / len(records), width)
-        first = len(records[0][1])
-        hint = hint or hint_of(str(path), records[0][1])
-        lacks_one = first == width - 1 and count == len(records) - 1 > 0
-        if 1 < first != width > 1 and (separator != "whitespace" or lacks_one) and not unlike:
-            remedy = (
-                "Give each column a name there, and each line as many fields; or delete it, if it "
-                "names no columns."
-            )
-            if lacks_one:
-                remedy = ROW_NAMES if records[1][1][-1] else ENDS
-            unlike = (
-                f"its first line has {first} fields (separator {separator!r}), most others "
-                f"have {width}. {remedy}"
-            )
-        # The separator must also split the first line, as blanks also occur in texts.
-        if 1 < first == width and score > best:
-            if separator == "whitespace" and choice is not None and best[0] > 0.5:
-                continue
-            best, choice = score, (separator, records[:2])
-    if choice is None and hint:
-        raise DatasetError(f"{path} can't be read. {hint}")
-    if choice is None and unlike:
-        raise DatasetError(f"{path}: {unlike}")
-    if choice is None and broken:
-        raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
-    if choice is None:
-        raise DatasetError(
-            f"{path}: a separator (comma, semicolon, tab, | or blanks) must split its lines "
-            "into several fields; none does. A table needs the label and a column to learn "
-            "from; if it begins with lines of another kind, delete them."
-        )
-    return choice
-
-
-def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
-    """Name the fields after the first line that is not blank; equal or empty names are changed.
-
-    `rows` are this line and the next one. A title instead of names raises DatasetError.
+    `rows` has the first two records; the first one has the names, if there is a `header`. Raises
+    DatasetError if the first record looks like a title instead.
     """
     number, first = rows[0]
     if not header:
@@ -205,7 +205,7 @@ def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header:
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; number the repeated ones, and name the empty ones."""
+    """Yield names that differ: a repeated name gets a number, an empty one becomes column1, …."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

@@ -1,4 +1,4 @@
-"""Read frames like files: named columns of Arrow arrays or single values, in pieces."""
+"""Read frames in pieces, as the same named columns that a file with these values would have."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ _SPANS = (timedelta, np.timedelta64)
 
 
 def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
-    """Return the number of rows of a frame, and the columns of a domain in it, in pieces.
+    """Return the number of rows of a frame, and an iterator over its rows in pieces.
 
-    `frame` is a DataFrame, an Arrow table, a structured array, or a mapping of columns. With
-    `in_order`, or if the domain has one column, it may be an array with the columns of the domain
-    in their order. Raises DatasetError if a column is missing or has no name.
+    The pieces have the columns of the domain. `frame` is a DataFrame, an Arrow table, a structured
+    array, or a mapping of columns. With `in_order`, or if the domain has one column, it may be an
+    array without names, with the columns of the domain in their order. Raises DatasetError if a
+    column is missing or has no name.
     """
     columns = _find_columns(domain, frame, in_order)
     n_rows = len(columns[domain.names[0]])
@@ -50,9 +51,10 @@ def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]
 
 
 def arrow_table(frame: Any) -> Any:
-    """Return a frame as an Arrow table; a column of several types is converted to texts.
+    """Convert a frame to an Arrow table; a column with values of several types becomes texts.
 
-    Raises DatasetError if it is not a frame, or if a column is not convertible.
+    A column that cannot be read, such as a column of lists, becomes a column of empty lists.
+    Raises DatasetError if `frame` is not a frame, or has two columns of the same name.
     """
     import pyarrow
 
@@ -70,7 +72,8 @@ def arrow_table(frame: Any) -> Any:
             if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
         except NoColumnError:
-            # Lists and similar values are not supported in a column.
+            # The values are not supported in a column. A column of lists shows this to the reader
+            # of the table.
             values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
@@ -80,8 +83,8 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
     keys = column_names(frame)
     fields = list(map(_name_of, keys))
-    # The names of a DataFrame without names; others may have names that are not comparable to
-    # numbers.
+    # A DataFrame without names has the names 0, 1, …. The type is checked first, as some names
+    # cannot be compared to numbers.
     are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
     is_unnamed = are_places and not set(fields) & set(domain.names)
     if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
@@ -111,7 +114,11 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
 
 
 def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
-    """Return the columns of rows without names, or with the names 0, 1, 2, …."""
+    """Return the columns of rows without names, or with the names 0, 1, 2, …, one per row.
+
+    Raises DatasetError if the domain has several columns and `in_order` is false, or if the number
+    of columns is wrong.
+    """
     names = list_names(domain.names)
     if len(domain.columns) > 1 and not in_order:
         raise DatasetError(
@@ -131,19 +138,19 @@ def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
 
 
 def _make_matrix(rows: Any) -> Any:
-    """Return rows as an array; values of lists keep their own types."""
+    """Convert rows to an array; rows in lists become an array of objects, which keeps all types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
 def _name_of(key: Any) -> str:
-    """Return the name of a column in NFC, so that equal-looking names are equal."""
+    """Return the name of a column in NFC, so that names which look equal are equal."""
     return compose(str(key))
 
 
 def _convert(name: str, values: Any) -> Any:
-    """Return a column as an Arrow array if it has a type, else as a list of its values."""
+    """Return a column as an Arrow array if its values have a common type, else as a list."""
     import pyarrow
 
     if isinstance(values, pyarrow.ChunkedArray):
@@ -182,7 +189,7 @@ def _convert_values(values: Any) -> Any:
         gaps = np.ma.getmaskarray(values)
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
     elif hasattr(groups := getattr(values, "cat", values), "codes"):
-        # Categories of pandas may have different types; code −1 is a missing value.
+        # Categories of pandas may have different types; the code −1, a missing value, is None here.
         categories = [*groups.categories, None]
         cells = [categories[code] for code in groups.codes]
     else:

@@ -6,6 +6,8 @@ import math
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,11 +18,16 @@ from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
+from privcurve.datasets.reading.formats import BY_NUMBER, FileKind
 from privcurve.datasets.reading.table import (
     READ_ERRORS,
     AnyDescription,
+    Layout,
     RawTable,
+    Unlabelled,
+    UnlabelledFile,
     chunk_size,
+    find_unused,
     subject,
 )
 
@@ -36,10 +43,7 @@ def is_idx(path: Path) -> bool:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file of images with the file of its labels, in pieces.
-
-    New records need no labels.
-    """
+    """Read one file of images, and the file of its labels if there is one, in pieces."""
     fields, blocks = description.parser.fields, description.parser.blocks
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
@@ -95,7 +99,7 @@ def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Add the name of the label file to errors: the caller names the file of images."""
+    """Add the name of the file of labels to errors: the caller would name the file of images."""
     try:
         yield
     except READ_ERRORS as error:
@@ -103,7 +107,10 @@ def _label_errors(path: Path) -> Iterator[None]:
 
 
 def _read_shape(stream: BinaryIO) -> tuple[int, ...]:
-    """Read the header of a file: its type, and its number of entries along each axis."""
+    """Read the header of an idx file, and return the number of entries along each axis.
+
+    Raises ValueError if it is not an idx file of bytes.
+    """
     zero, kind, axes = struct.unpack(">HBB", _read_exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
         raise ValueError("it must be an idx file of bytes; it is not")
@@ -122,7 +129,7 @@ def _read_exactly(stream: BinaryIO, n: int) -> bytes:
 
 
 def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
-    """Return the averages of blocks of pixels, one row per image."""
+    """Return the mean of each block of `blocks` × `blocks` pixels, one row per image."""
     n, *shape = pixels.shape
     split = [part for side in shape for part in (side // blocks, blocks)]
     # Sums of bytes are whole numbers, so the mean is the same on every machine.
@@ -133,3 +140,31 @@ def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float6
 
 def _write_shape(shape: list[int]) -> str:
     return " × ".join(map(str, shape)) or "1"
+
+
+def open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Open a file of images for prediction, which is read like the training files.
+
+    Raises DatasetError if the labels are needed, and their file is not given.
+    """
+    parser = layout.of("idx")
+    assert parser is not None
+    if LABEL in wanted.copied and layout.labels is None:
+        raise DatasetError(
+            f"{path} has images without labels: evaluate needs the file of the labels (--labels)"
+        )
+    description = replace(wanted, parser=parser)
+    ignored = find_unused(wanted, [*parser.fields, LABEL])
+    file = RawFile(path, layout.labels)
+    return UnlabelledFile(description, ignored, partial(read, description, file))
+
+
+KIND = FileKind(
+    "idx",
+    read,
+    keys=("blocks",),
+    naming=BY_NUMBER,
+    has_content=is_idx,
+    open=open_images,
+    has_labels=True,
+)

@@ -14,6 +14,7 @@ from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import Line, lines_of, nonblank_lines, open_raw
+from privcurve.datasets.reading.formats import BY_NUMBER, FileKind
 from privcurve.datasets.reading.table import AnyDescription, RawTable, chunks_of
 from privcurve.numerals import number
 
@@ -35,7 +36,7 @@ def read_lines(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read the lines of a file in pieces; new records may omit the label."""
+    """Read the numbered lines of a file in pieces; for prediction, lines may omit the label."""
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
     below = (line for line in numbered if line[0] > parser.skip_rows)
@@ -79,7 +80,7 @@ def read_lines(
         yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Records beyond `most`, which are not read, also show whether indices begin with 0.
+    # The remaining lines beyond `most` are searched, too: one of them may have the only index 0.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
             f"{source} never has the index 0, so it seems to count from 1: every number would "
@@ -91,10 +92,22 @@ def read_lines(
 
 
 def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Write ``index:number`` to a row, and return its position."""
+    """Write the number in a text ``index:number`` to a row, and return its position in the row.
+
+    Raises ValueError if the text has another form, or if the index is outside the row.
+    """
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):
         raise ValueError
     row[position] = number(value)
     return position
+
+
+KIND = FileKind(
+    "libsvm",
+    read,
+    keys=("comment", "skip_rows", "encoding", "zero_based"),
+    naming=BY_NUMBER,
+    read_lines=read_lines,
+)

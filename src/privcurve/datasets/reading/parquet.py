@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import cells_of
 from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.formats import FileKind, Format
 from privcurve.datasets.reading.table import (
     AnyDescription,
+    Layout,
     RawTable,
     Unlabelled,
+    UnlabelledFile,
     chunk_size,
     convert_columns,
+    find_unused,
     positions,
     unreadable_error,
 )
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file, by its name or by its first and last bytes."""
-    if path.suffix.lower() == ".parquet":
-        return True
-    if not path.is_file() or path.stat().st_size < 8:
+    """Return whether a file has the first and last bytes of a Parquet file."""
+    if path.stat().st_size < 8:
         return False
     with path.open("rb") as file:
         start = file.read(4)
@@ -34,7 +39,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def schema_of(path: Path) -> Any:
-    """Read the names and types of a file's columns."""
+    """Return the Arrow schema of a file: the names and types of its columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -49,7 +54,7 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file in pieces.
 
-    Columns become what the same records in a text file would become.
+    The columns are converted to the values that a text file with the same records would give.
     """
     import pyarrow
     from pyarrow import parquet
@@ -78,9 +83,47 @@ def read(
 
 
 def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
-    """Return the copied columns of times with a zone that are neither encoded nor the label."""
+    """Return the names of the columns that are only copied, and hold times with a zone.
+
+    Their texts are times in UTC, which the caller marks by a Z.
+    """
     if not isinstance(description, Unlabelled):
         return []
     domain = description.domain
     copied = set(description.copied) - {*domain.names, domain.label.column}
     return [name for name in copied if getattr(cells[name].type, "tz", None)]
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Return the format of a Parquet file, with the names of its columns."""
+    from pyarrow.types import is_nested
+
+    schema = schema_of(path)
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
+    if "" in schema.names:
+        raise DatasetError(
+            f"{path}: its column {schema.names.index('') + 1} has no name: give it one"
+        )
+    nested = tuple(field.name for field in schema if is_nested(field.type))
+    plain = tuple(name for name in schema.names if name not in nested)
+    return Format({"kind": PARQUET}, plain, plain, nested)
+
+
+def open_file(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Open a file of unlabelled records: find its columns, by name."""
+    ignored = find_unused(wanted, schema_of(path).names)
+    return UnlabelledFile(wanted, ignored, partial(read, wanted, RawFile(path)))
+
+
+KIND = FileKind(
+    PARQUET,
+    read,
+    keys=("header",),
+    suffixes=(".parquet",),
+    has_content=is_parquet,
+    is_distinct=True,
+    sniff=sniff,
+    open=open_file,
+)

@@ -6,10 +6,11 @@ import csv
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.domain import Domain
@@ -17,7 +18,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
-# Limits of a piece, so that files of any length need the same memory.
+# Maximum number of records in a piece, and of fields in all its records: limits the memory.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
@@ -28,46 +29,49 @@ _LONGEST = 40
 _ARFF = (".arff", ".arff.gz")
 _TITLE = "If a title is above the names of its columns, delete it."
 
-# The end of messages about values without a code, if the model was trained by others.
+# The end of messages about values without a code, if a finished model decides about the codes.
 DECIDED = "the description, and train again"
 
-# Exceptions of damaged files. A UnicodeDecodeError is a ValueError.
+# Exceptions that damaged files raise. ValueError includes UnicodeDecodeError.
 READ_ERRORS = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
 
+# The number of a line or row, and its fields: texts; in Excel, cells of any types.
+Record = tuple[int, Sequence[Any]]
+
 
 @dataclass(frozen=True)
 class RawTable:
-    """Records of a file, before encoding."""
+    """Consecutive records of a file or frame as named columns, before encoding."""
 
     source: str  # the file, as named in messages
-    # Texts of the file, in a list or an Arrow array with None for a missing value; or an array of
-    # numbers or days.
+    # By name: texts, in a list or an Arrow array, with None for a missing value; or a NumPy array
+    # of numbers or days.
     columns: Mapping[str, Any]
     lines: Sequence[int]  # line or row of each record
     unit: str = "line"  # what `lines` counts
     share: float | None = None  # share of the file read so far, if known
 
-    def head(self, n_records: int) -> RawTable:
-        """Return the first `n_records` records."""
-        if n_records >= len(self.lines):
+    def head(self, n_records: int | None) -> RawTable:
+        """Return the first `n_records` records; None: all."""
+        if n_records is None or n_records >= len(self.lines):
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
 
     def place_of(self, row: int) -> str:
-        """Return a text with the position of a record."""
+        """Return the position of a record for messages, such as "line 7 of table.csv"."""
         return f"{self.unit} {self.lines[row]} of {self.source}"
 
 
 def chunk_size(width: int) -> int:
-    """Return how many records of `width` fields are read and encoded at once."""
+    """Return the number of records in a piece, if each record has `width` fields."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Yield lists of records of `width` fields, to be read and encoded at once."""
+    """Split records of `width` fields into lists, as long as the pieces of a table."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -75,10 +79,10 @@ def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Replaces the description when a file of unlabelled records is read.
+    """Takes the place of the description when a file of unlabelled records is read.
 
-    `name` and `path` are for messages: the file, and where the treatment of its values is decided.
-    `copied` are fields that are read in addition to the columns.
+    `name` and `path` are words in messages, for the file, and for what to change if its values have
+    no codes. `copied` are fields that are read in addition to the columns of the domain.
     """
 
     domain: Domain
@@ -94,7 +98,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields that are used: columns, then label and unit, or the copied fields."""
+    """Return the fields to read: the columns, then label and unit (or the copied fields)."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
@@ -102,14 +106,17 @@ def wanted_fields(description: AnyDescription) -> list[str]:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Write names of columns for a message, shortened: there may be thousands, or long texts."""
+    """Join names of columns for a message; long names and long lists of names are shortened."""
     some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     more = len(names) - len(some)
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
 def hint_of(source: str, fields: Sequence[str]) -> str:
-    """Return a guess what a file is, from its name and first fields, with a remedy; or ""."""
+    """Return a guess at the format of a file that is no plain table, with a remedy; else "".
+
+    The guess uses the name of the file, `source`, and the fields of the first record.
+    """
     start = fields[0].lstrip() if fields else ""
     if start[:1] in ("{", "["):
         return (
@@ -131,19 +138,22 @@ def hint_of(source: str, fields: Sequence[str]) -> str:
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the positions of the wanted fields; a field that does not occur once is a problem."""
+    """Return the position of each wanted field, by name.
+
+    Raises DatasetError if a wanted field is missing or occurs more than once.
+    """
     hint = hint_of(source, fields)
     counts = Counter(fields)
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # The header is another line. The fields of this line may be a record, so the message shows
-        # none of them, except one that nearly equals a column name.
+        # This line is not the header. It may be a record, so the message shows none of its fields,
+        # except a field that nearly equals the name of a column.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has none of the {names}, nor any other required one, in the line "
-            f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
+            f"{source} must have the {names}; no required column is among its {len(fields)} "
+            f"name{'s' * (len(fields) != 1)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."
@@ -161,7 +171,7 @@ def find_fields(
 def positions(
     description: AnyDescription, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
-    """Return the positions of the fields that a description uses."""
+    """Return the position of each field that a description uses; see :func:`find_fields`."""
     remedy = ""
     if description.label is not None:
         remedy = f" Correct the names, there or in {description.path} (columns, label, parser)."
@@ -169,7 +179,10 @@ def positions(
 
 
 def check_order(description: AnyDescription, source: str, above: Sequence[str], unit: str) -> None:
-    """Refuse a file whose last skipped row, `above`, has column names in another order."""
+    """Refuse a file if its last skipped row names columns in another order than the parser.
+
+    `above` has the fields of this row; `unit` is the word for it, ``line`` or ``row``.
+    """
     parser = description.parser
     counts = Counter(name.strip() for name in above)
     for j, name in enumerate(above, start=1):
@@ -205,7 +218,7 @@ def convert_columns(
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
-    """Return the error for a file that does not have the expected format."""
+    """Return the DatasetError for a file that cannot be read because of `error`, with a remedy."""
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
@@ -223,5 +236,64 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return the beginning of a message: the dataset's name, if the file belongs to one."""
+    """Return the beginning of a message: the name of the dataset; "" for unlabelled records."""
     return "" if description.label is None else f"dataset {description.name!r}: "
+
+
+# Unlabelled records --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The format of a file: the options of a command, and the parser of the training files.
+
+    An empty option means the value of the parser.
+    """
+
+    parser: Parser | None = None  # parser of the training files, if the model contains it
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str = ""
+    rows: int = 0
+    labels: Path | None = None  # the file of the labels of an idx file
+
+    def of(self, *kinds: str) -> Parser | None:
+        """Return the parser of the training files if it has one of these kinds."""
+        return self.parser if self.parser is not None and self.parser.kind in kinds else None
+
+
+class UnlabelledFile(NamedTuple):
+    """A file of which the columns are known, and no record is read yet."""
+
+    description: Unlabelled
+    ignored: tuple[str, ...]  # columns of the file that the domain lacks
+    tables: Callable[[Problems], Iterator[RawTable]]  # reads the records
+    # Only for a file that is read by the positions of fields: its first records (`top`), and the
+    # last skipped line before them (`above`).
+    top: Sequence[Record] = ()
+    above: Record = (0, ())
+    remarks: tuple[str, ...] = ()
+
+    def read(self, problems: Problems) -> Iterator[RawTable]:
+        """Read the records, in pieces; unreadable records become faults in `problems`.
+
+        The records can be read only once. Raises DatasetError if the file is damaged.
+        """
+        try:
+            yield from self.tables(problems)
+        except (*READ_ERRORS, OSError) as error:
+            raise unreadable_error(self.description, self.description.name, error) from None
+
+
+def has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
+    """Return whether all columns of the domain are among `names`."""
+    return set(wanted.domain.names) <= set(names)
+
+
+def find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
+    """Return the fields of a file that are not read; raise DatasetError if a field is missing."""
+    wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
+    find_fields(description.name, fields, wanted, problems)
+    # A separator at the end of each line makes a column without a name: do not report it as unused.
+    used = {*wanted, description.domain.label.column, ""}
+    return tuple(field for field in fields if field not in used)

@@ -1,7 +1,7 @@
-"""Files of unlabelled records for prediction, read in pieces.
+"""Read files of unlabelled records for prediction, in pieces.
 
-A file with column names is read by these names. Any other file is read like the model's training
-files, with the parser that the model contains.
+If a file has column names, columns are found by name. Any other file is read like the training
+files of the model, with the parser that the model contains.
 """
 
 from __future__ import annotations
@@ -9,28 +9,17 @@ from __future__ import annotations
 import codecs
 import csv
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
-from privcurve.datasets.description import (
-    DELIMITED,
-    EXCEL,
-    IDX,
-    LABEL,
-    LIBSVM,
-    PARQUET,
-    Parser,
-)
+from privcurve.datasets.description import DELIMITED, LABEL, PARQUET, Parser
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import excel, idx, libsvm, parquet
-from privcurve.datasets.reading.delimited import SEPARATORS, Record, read_pieces, records_of
-from privcurve.datasets.reading.downloads import RawFile
-from privcurve.datasets.reading.excel import EXCEL_ENDINGS
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.reading.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.reading.files import (
     Line,
     join_pieces,
@@ -39,60 +28,24 @@ from privcurve.datasets.reading.files import (
     peek,
     pieces_of,
 )
-from privcurve.datasets.reading.formats import make_distinct
+from privcurve.datasets.reading.formats import find_kind, kinds, make_distinct
 from privcurve.datasets.reading.table import (
     READ_ERRORS,
-    RawTable,
+    Layout,
+    Record,
     Unlabelled,
+    UnlabelledFile,
     check_order,
-    find_fields,
+    find_unused,
+    has_all,
     unreadable_error,
-    wanted_fields,
 )
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The names of columns end within this many lines; this many records distinguish names from values.
+# The number of lines that are searched for the names of columns, and the number of records that
+# show whether the first record has names or values.
 _MOST_OF_HEADER = 100
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The format of a file: like the model's training files, except where options differ."""
-
-    parser: Parser | None = None  # parser of the training files, if the model contains it
-    separator: str | None = None
-    encoding: str | None = None
-    sheet: str = ""
-    rows: int = 0
-    labels: Path | None = None  # the file of the labels of an idx file
-
-    def of(self, *kinds: str) -> Parser | None:
-        """Return the parser of the training files if it has one of these kinds."""
-        return self.parser if self.parser is not None and self.parser.kind in kinds else None
-
-
-class UnlabelledFile(NamedTuple):
-    """A file with known columns, whose records are still to be read."""
-
-    description: Unlabelled
-    ignored: tuple[str, ...]  # its columns that the domain lacks
-    tables: Callable[[Problems], Iterator[RawTable]]
-    # For a file that is read by field positions: its first records, and the last skipped line
-    # before them.
-    top: Sequence[Record] = ()
-    above: Record = (0, ())
-    remarks: tuple[str, ...] = ()
-
-    def read(self, problems: Problems) -> Iterator[RawTable]:
-        """Read the records once, in pieces; unreadable ones are added to `problems`.
-
-        Raises DatasetError if the file is damaged.
-        """
-        try:
-            yield from self.tables(problems)
-        except (*READ_ERRORS, OSError) as error:
-            raise unreadable_error(self.description, self.description.name, error) from None
 
 
 def open_unlabelled(
@@ -100,38 +53,30 @@ def open_unlabelled(
 ) -> UnlabelledFile:
     """Open a file of unlabelled records, and find its columns.
 
-    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if it
-    can't be read, or lacks columns: all faults in one message.
+    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if the
+    file can't be read or lacks columns, with all faults in one message.
     """
     source = "standard input" if path == STDIN else str(path)
-    is_excel = path.suffix.lower() in EXCEL_ENDINGS
-    is_excel |= layout.of(EXCEL) is not None and excel.is_workbook(path)
-    for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
-        if value and not is_excel:
-            raise DatasetError(
-                f"{source} is not an Excel file, so it has no sheets: leave out --{option}"
-            )
     wanted = Unlabelled(domain, Parser(PARQUET), source, copied=tuple(dict.fromkeys(copied)))
-    is_parquet = parquet.is_parquet(path)
-    if (is_parquet or is_excel) and not path.is_file():
-        why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
-        raise DatasetError(f"{path} can't be read: {why}")
-    if path == STDIN and stdin is None:
-        raise DatasetError("there is no standard input to read")
-    trained = layout.of(DELIMITED, LIBSVM)
+    trained = _trained_text(layout)
     encoding = layout.encoding or (trained.encoding if trained else ENCODING)
-    may_be_images = layout.of(IDX) and not (is_parquet or is_excel or path == STDIN)
     try:
-        if may_be_images and idx.is_idx(path):
-            return _open_images(wanted, path, layout)
-        if layout.labels is not None:
+        kind = find_kind(path, layout.parser)
+        for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
+            if value and (kind is None or option not in kind.keys):
+                raise DatasetError(
+                    f"{source} is not an Excel file, so it has no sheets: leave out --{option}"
+                )
+        if kind is not None and not path.is_file():
+            why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
+            raise DatasetError(f"{path} can't be read: {why}")
+        if path == STDIN and stdin is None:
+            raise DatasetError("there is no standard input to read")
+        if layout.labels is not None and not (kind and kind.has_labels):
             raise DatasetError(f"{source} is not an idx file: leave out --labels")
-        if is_parquet:
-            ignored = _find_unused(wanted, parquet.schema_of(path).names)
-            return UnlabelledFile(wanted, ignored, partial(parquet.read, wanted, RawFile(path)))
-        if is_excel:
-            return _open_sheet(wanted, path, layout)
-        # An unknown encoding is detected before the file is opened, which would stay open.
+        if kind is not None and kind.open is not None:
+            return kind.open(wanted, path, layout)
+        # Detect an unknown encoding (LookupError) before the file is opened, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -147,10 +92,15 @@ def open_unlabelled(
 # Text --------------------------------------------------------------------------------------
 
 
+def _trained_text(layout: Layout) -> Parser | None:
+    """Return the parser of the training files if they are texts."""
+    return layout.of(*(kind.name for kind in kinds().values() if "encoding" in kind.keys))
+
+
 def _open_text(
     wanted: Unlabelled, pieces: Iterator[bytes], encoding: str, layout: Layout, size: int
 ) -> UnlabelledFile:
-    trained = layout.of(DELIMITED, LIBSVM) or Parser(DELIMITED, header=True)
+    trained = _trained_text(layout) or Parser(DELIMITED, header=True)
     trained = replace(trained, encoding=encoding, separator=layout.separator or trained.separator)
     named = replace(trained, kind=DELIMITED, header=True, fields=(), skip_rows=0, zero_based=False)
     n_lines = trained.skip_rows + _MOST_OF_HEADER
@@ -169,7 +119,8 @@ def _open_text(
         tables = partial(read_pieces, description, wanted.name, pieces, size=size)
         return UnlabelledFile(description, ignored, tables, **more)
 
-    # Names in the first line are more reliable than the layout of other files.
+    # Look for names first in the first line of the file, then where the training files had them:
+    # names that are there are more reliable than the layout of other files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
@@ -177,17 +128,17 @@ def _open_text(
         separator = max(separators, key=lambda mark: _count_known(wanted, lines, mark, trained))
         number, names = _read_header(lines, separator, trained.comment)
         parser = replace(named, separator=separator, skip_rows=n_skipped)
-        if _has_all(wanted, names):
-            return as_table(parser, _find_unused(wanted, names))
-        if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
-            # Equal names are numbered as by `describe`.
+        if has_all(wanted, names):
+            return as_table(parser, find_unused(wanted, names))
+        if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
+            # The training files had repeated names, to which `privcurve describe` gave numbers.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
-            return as_table(parser, _find_unused(wanted, distinct))
-    if trained.kind == LIBSVM:
+            return as_table(parser, find_unused(wanted, distinct))
+    if (read_lines := kinds()[trained.kind].read_lines) is not None:
         description = replace(wanted, parser=trained)
-        ignored = _find_unused(wanted, [*trained.fields, LABEL])
+        ignored = find_unused(wanted, [*trained.fields, LABEL])
         numbered = lines_of(join_pieces(pieces), encoding)
-        tables = partial(libsvm.read_lines, description, wanted.name, numbered)
+        tables = partial(read_lines, description, wanted.name, numbered)
         return UnlabelledFile(description, ignored, tables)
     if trained.fields:
         lines = [line for line in start if line[0] > trained.skip_rows]
@@ -196,14 +147,14 @@ def _open_text(
         description = replace(wanted, parser=trained)
         if len(above[1]) == len(trained.fields):
             check_order(description, wanted.name, above[1], "line")
-        ignored = _find_unused(wanted, trained.fields)
+        ignored = find_unused(wanted, trained.fields)
         return as_table(trained, ignored, top=top, above=above)
     hint = f" The model was trained on a file whose line {number} names them." * bool(n_skipped)
-    return as_table(parser, _find_unused(wanted, names, hint))
+    return as_table(parser, find_unused(wanted, names, hint))
 
 
 def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
-    """Yield lines without comments, and without the blank lines before the first record."""
+    """Yield lines; leave out comments, and blank lines between skipped lines and first record."""
     is_above = True
     for number, line in lines:
         if parser.comment and line.startswith(parser.comment):
@@ -214,16 +165,16 @@ def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the line number of the first record, and its fields; 0 if there is no record.
+    """Return the line number and the fields of the first record; 0 and none if there is no record.
 
-    A field may span several lines: the number is the last line.
+    If the record has several lines, the number is the number of its last line.
     """
     number, fields = next(records_of(lines, separator, comment), (0, ()))
     return number, [field.strip() for field in fields]
 
 
 def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trained: Parser) -> int:
-    """Return how many columns of the domain are found with a separator."""
+    """Return how many columns of the domain the first record names, if split by a separator."""
     try:
         _, names = _read_header(lines, separator, trained.comment)
     except csv.Error:
@@ -232,7 +183,7 @@ def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trai
 
 
 def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
-    """Yield the records of the first lines; the last record may be cut within a quote."""
+    """Split the first lines of a file into records; stop at a quote that is not closed in them."""
     try:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
@@ -240,13 +191,16 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
 
 
 def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
-    """Return the record that ends with the last skipped line."""
+    """Return the last skipped line as a record; number 0 and no fields if it is not a record."""
     lines = [line for line in start if line[0] == parser.skip_rows]
     return next(_read_records(lines, parser), (0, ()))
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; refuse UTF-8 if another encoding is expected, as letters would be wrong."""
+    """Yield pieces; raise ValueError if they are UTF-8 and another encoding is expected.
+
+    Without this check, UTF-8 would be read with wrong letters.
+    """
     is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
     for piece in pieces:
         if not is_utf8 and not piece.isascii() and _is_utf8(piece):
@@ -263,93 +217,3 @@ def _is_utf8(piece: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-# Other kinds -------------------------------------------------------------------------------
-
-
-def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
-    sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
-    trained = replace(trained, sheet=sheet, rows=rows)
-    named = replace(trained, header=True, fields=(), skip_rows=0)
-    loaded = excel.load_sheet(path, sheet)
-    excel.top_rows(path, loaded)  # refuses an empty sheet
-    all_rows, decimal = excel.rows_of(loaded), wanted.domain.decimal
-
-    def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
-        description = replace(wanted, parser=parser)
-        n = sum(number > parser.skip_rows for number, _ in all_rows) - parser.header
-        remarks = _remark_on_rows(n, parser.rows) if rows and not layout.rows else ()
-        tables = partial(excel.read, description, RawFile(path), loaded=loaded)
-        return UnlabelledFile(description, ignored, tables, remarks=remarks, **more)
-
-    for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
-        number, cells = next((row for row in all_rows if row[0] > n_skipped), (0, ()))
-        names = excel.texts_of(cells, decimal)
-        parser = replace(named, skip_rows=n_skipped)
-        if _has_all(wanted, names):
-            return as_table(parser, _find_unused(wanted, names))
-        if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
-            parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
-            return as_table(parser, _find_unused(wanted, distinct))
-    if trained.fields:
-        rows_below = (row for row in all_rows if row[0] > trained.skip_rows)
-        top = [
-            (number, excel.texts_of(cells, decimal))
-            for number, cells in itertools.islice(rows_below, _MOST_OF_HEADER)
-        ]
-        above = next((row for row in all_rows if row[0] == trained.skip_rows), (0, ()))
-        above = above[0], excel.texts_of(above[1], decimal)
-        ignored = _find_unused(wanted, trained.fields)
-        return as_table(trained, ignored, top=top, above=above)
-    hint = f" The model was trained on a sheet whose row {number} names them." * bool(n_skipped)
-    return as_table(parser, _find_unused(wanted, names, hint))
-
-
-def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Return a remark on how many of `n` rows are read, if the training sheet had `n_trained`."""
-    if n > n_trained:
-        return (
-            (
-                f"of {n:,} rows the first {n_trained:,} are read, as many as trained the model; "
-                "--rows sets another number"
-            ),
-        )
-    if n < n_trained:
-        return (
-            (
-                f"all {n:,} rows are read as records, but in the training file the records were "
-                "followed by other rows: leave such rows out with --rows"
-            ),
-        )
-    return ()
-
-
-def _open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    parser = layout.of(IDX)
-    assert parser is not None
-    if LABEL in wanted.copied and layout.labels is None:
-        raise DatasetError(
-            f"{path} has images without labels: evaluate needs the file of the labels (--labels)"
-        )
-    description = replace(wanted, parser=parser)
-    ignored = _find_unused(wanted, [*parser.fields, LABEL])
-    file = RawFile(path, layout.labels)
-    return UnlabelledFile(description, ignored, partial(idx.read, description, file))
-
-
-# Columns -----------------------------------------------------------------------------------
-
-
-def _has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
-    return set(wanted.domain.names) <= set(names)
-
-
-def _find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
-    """Return the unused fields; raise DatasetError if a used field is missing."""
-    wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
-    find_fields(description.name, fields, wanted, problems)
-    # A column without a name comes from a separator at the end of each line.
-    used = {*wanted, description.domain.label.column, ""}
-    return tuple(field for field in fields if field not in used)

@@ -2,7 +2,7 @@
 
 Proof: docs/proofs.md, 'The optimal adaptive bound'. A mechanism is ε₀-bounded-range if its privacy
 loss lies in an interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all earlier outputs. The worst
-case of k such mechanisms is a game, solved backwards::
+case of k such mechanisms is a game of k rounds, solved from its last round to its first::
 
     V₀(s) = max(0, 1 − eˢ)
     V_j(s) = sup over t of  p_t V_{j−1}(s − t) + (1 − p_t) V_{j−1}(s − t + ε₀)
@@ -24,15 +24,16 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 
+# More calls would take too long: the time grows with (calls · steps)².
 MAX_CALLS = 512
 
-# Tolerance for floating-point rounding: the recursion adds and multiplies numbers of one sign only,
-# a few operations per call, so 1e-13 per call is far more than it can lose.
+# Added to the result, relatively and per call, for floating-point rounding. The recursion adds and
+# multiplies numbers of one sign only, with a few operations per call, so rounding loses far less.
 _ROUNDING = 1e-13
 
 
 def _steps(n_calls: int) -> int:
-    """Return the grid steps in ε₀: fewer for many calls, as the cost is (calls · steps)²."""
+    """Return the number of grid steps in ε₀: fewer for many calls, to limit the time."""
     if n_calls <= 8:
         return 256
     if n_calls <= 64:
@@ -43,14 +44,14 @@ def _steps(n_calls: int) -> int:
 
 
 def _chances(bounded_range: float, steps: int) -> Floats:
-    """Return p_t for t = 0, h, …, ε₀."""
+    """Return p_t for t = 0, h, …, ε₀, with h = ε₀/steps."""
     left = arithmetic.expm1s(bounded_range / steps * np.arange(steps + 1) - bounded_range)
     return np.asarray(left / arithmetic.expm1(-bounded_range))
 
 
 @lru_cache(maxsize=4096)
 def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> float:
-    """Bound δ of adaptively composed bounded-range mechanisms."""
+    """Return an upper bound of δ(ε) of `n_calls` adaptive mechanisms with ε₀ = `bounded_range`."""
     from privcurve.privacy.accountants.game import step_back
 
     if not 1 <= n_calls <= MAX_CALLS:
@@ -68,13 +69,14 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         return 1.0
     chance = _chances(bounded_range, steps)
     reach = n_calls * steps
-    # Point i of the array of round j is s = ε + h(i − reach_j), reach_j = (k − j)·steps: all points
-    # that play can reach from s = ε. Points with s ≥ jε₀ have V_j = 0 and are left out.
+    # `values` has V_j at the points s = ε + h(i − reach_j), reach_j = (k − j)·steps: all points
+    # that the game can reach from s = ε when j rounds are left. Where s ≥ jε₀, V_j is 0 and need
+    # not be computed.
     s = epsilon + h * np.arange(-reach, reach + 1)
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         reach -= steps
-        # Indices of the new array that can be positive: s < played · ε₀.
+        # Number of leading points with s < played · ε₀, where the new values can be positive.
         alive = math.ceil((played * bounded_range - epsilon) / h) + reach
         values = step_back(values, chance, bounded_range, min(2 * reach + 1, alive))
         values = np.concatenate([values, np.zeros(2 * reach + 1 - values.size)])

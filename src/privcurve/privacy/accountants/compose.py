@@ -1,8 +1,8 @@
 """Composition of the costs of mechanism calls, with an object per accountant.
 
-`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the search
-for noise (``calibration.search``) use it. Every call's mechanism may depend on all earlier outputs,
-unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
+`ACCOUNTANTS` lists them, roughly from the weakest theory to the strongest, for `compose` and for
+the search for noise (``calibration.search``). The mechanism of a call may depend on all earlier
+outputs, unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def basic_epsilon(costs: Costs) -> float:
-    """Sum the pure ε's (infinite if a call has none)."""
+    """Return the sum of the pure ε of all calls; infinite if a call has none."""
     return math.fsum(cost.count * cost.epsilon for cost in costs)
 
 
 def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
-    """Compose as in the thesis: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1) (Theorem 2.5.3)."""
+    """Return ε by the thesis' Theorem 2.5.3: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1)."""
     if epsilon_each > 700:
         return math.inf
     spread = math.sqrt(2 * n_calls * arithmetic.log(1 / delta)) * epsilon_each
@@ -50,7 +50,7 @@ def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
 
 
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
-    """Return δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited].
+    """Return the optimal δ(ε) of k ε₀-DP mechanisms (Kairouz, Oh and Viswanath; cited, not proved).
 
     The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
     answers flipped.
@@ -90,36 +90,37 @@ class Accountant:
 
     name: str
     description: str
-    # Whether it can compose these costs, at some δ.
+    # Whether the accountant can compose these costs, at some δ.
     fits: Callable[[Costs], bool]
-    # epsilon(costs, delta) if there is a formula for it, else delta(costs, epsilon).
+    # epsilon(costs, delta), or else delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
-    # Whether it uses only the pure ε of a call.
+    # Whether the accountant uses only the pure ε of a call.
     pure: bool = False
-    # Whether it gives no ε at δ = 0. Members of `ACCOUNTANTS` that do not need δ add up ε's, which
-    # grow in proportion to the noise rates.
+    # Whether δ must be above 0. The members of `ACCOUNTANTS` that allow δ = 0 add up ε's, so their
+    # result is in proportion to the noise rates.
     needs_delta: bool = True
-    # Whether the search for noise tries it; False if another one is never worse.
+    # Whether the search for noise tries the accountant; False if another one is never worse.
     best: bool = True
-    # Whether one evaluation takes milliseconds, so that its search starts at the result of others.
+    # Whether one evaluation takes milliseconds: the search then starts at the result of others.
     slow: bool = False
-    # The factor that makes a noise rate safe: more than the search, and δ itself, may be off.
+    # The search multiplies noise rates by this factor below 1, to cover its own error and errors
+    # of δ.
     safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:
-        """Return whether it can compose these costs at this δ."""
+        """Return whether the accountant can compose these costs at this δ."""
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return by how much costs exceed a budget: negative within it, and growing with noise."""
+        """Return how much costs exceed a budget: ≤ 0 within it, and increasing with noise rates."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
         return self.epsilon(costs, delta) - epsilon
 
     def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
-        """Return ε of costs that it admits; see :func:`compose`."""
+        """Return ε of costs that the accountant admits; see :func:`compose`."""
         if self.epsilon is not None:
             return self.epsilon(costs, delta)
         assert self.delta is not None
@@ -138,7 +139,7 @@ def _are_equal_and_pure(costs: Costs) -> bool:
 
 
 def _one_range(costs: Costs) -> bool:
-    """Return whether all calls with a bounded range have the same one, and are not too many."""
+    """Return whether the bounded-range calls have equal ranges, and are at most `MAX_CALLS`."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
     return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 
@@ -148,7 +149,7 @@ def _kinds(costs: Costs) -> set[str]:
 
 
 def _mu(costs: Costs) -> float:
-    """Return μ of all Gaussian calls together."""
+    """Return μ = √Σ(sensitivity/σ)² of all Gaussian calls together."""
     squares = (
         cost.count * (cost.amount * cost.amount) for cost in costs if cost.kind == GAUSSIAN_KIND
     )
@@ -156,7 +157,7 @@ def _mu(costs: Costs) -> float:
 
 
 def _batches_delta(costs: Costs, epsilon: float) -> float:
-    """Return δ(ε), no larger than if all records were in each batch."""
+    """Return δ(ε) of calls on batches; at most the δ that they have on all records."""
     of_all = gaussian_delta(math.sqrt(2 * total_rho(costs)), epsilon)
     return min(sampled_delta(costs, epsilon), of_all)
 
@@ -229,7 +230,8 @@ ACCOUNTANTS = (
 def selection_accountant(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection, for the costs of one run.
 
-    The ε's of a run add up; or, for δ > 0, their ρ's if that gives a smaller ε (docs/tuning.md).
+    The steps of a run add up their ε; for δ > 0, they add up their ρ if this gives a smaller ε
+    (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
@@ -251,7 +253,7 @@ def selection_accountant(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Return an accountant by its name; for private selection this includes the number of runs."""
+    """Return an accountant by its name; the name of private selection contains η and E[K]."""
     by_name = {one.name: one for one in ACCOUNTANTS}
     if name in by_name:
         return by_name[name]
@@ -261,7 +263,10 @@ def accountant(name: str) -> Accountant:
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Return ε of composed calls; `near`, a guess of it, saves time."""
+    """Return ε of composed calls, by the accountant `name`; `near`, a guess of ε, saves time.
+
+    Raises ValueError if the accountant does not support these costs at this δ.
+    """
     chosen = accountant(name)
     if not costs:
         return 0.0

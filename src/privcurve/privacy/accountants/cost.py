@@ -14,7 +14,7 @@ BOUNDED_RANGE_KIND = "bounded_range"
 LAPLACE_KIND = "laplace"
 GAUSSIAN_KIND = "gaussian"
 ZCDP_KIND = "zcdp"
-# Gaussian noise on a sum over a Poisson batch: for neighbours with a record more, or another one.
+# Gaussian noise on a sum over a Poisson batch, if a record is added (or removed), or replaced.
 SAMPLED_KIND = "sampled gaussian"
 SAMPLED_OPPOSITE_KIND = "sampled gaussian, replaced"
 SAMPLED_KINDS = (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
@@ -25,11 +25,12 @@ class Cost:
     """The cost of `count` equal mechanism calls."""
 
     kind: str  # one of the kinds above
-    # ε (pure; Laplace, of a number or a vector), length of the range (bounded range), sensitivity/σ
-    # (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
+    # By kind: ε (pure; Laplace noise of a number or vector), the length of the range (bounded
+    # range), sensitivity/σ (Gaussian, sampled), √(2ρ) (zCDP). All are in proportion to the noise
+    # rate.
     amount: float
     count: int = 1
-    rate: float = 1.0  # of the batch, for a sampled kind
+    rate: float = 1.0  # for a sampled kind: the probability that a record is in the batch
 
     def __post_init__(self) -> None:
         pure = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND)
@@ -47,9 +48,9 @@ class Cost:
 
     @property
     def rho(self) -> float:
-        """Return ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
+        """ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
 
-        Of a call on a batch it is that of one on all records, which costs no less.
+        For a call on a batch it is the ρ of the same call on all records, which is not smaller.
         """
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
@@ -61,16 +62,16 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# The relative error of `solve`, and the factor that makes its result safe.
+# The relative error of `solve`, and a factor on noise rates that covers this error.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
 
 def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
-    """Return the cost of Gaussian calls on Poisson batches, each record being in one at a rate.
+    """Return the cost of Gaussian calls on Poisson batches with a sampling rate.
 
-    The amount is the sensitivity for such neighbours by σ: of a replaced record, twice what a
-    record adds at most. At the rate 1 it is the cost itself.
+    `cost.amount` must be the sensitivity divided by σ; for a replaced record, the sensitivity is
+    twice the most that one record adds. At the rate 1 the cost is returned unchanged.
     """
     if rate == 1:
         return cost
@@ -79,19 +80,20 @@ def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
 
 
 def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
-    """Multiply every noise rate by `scale`."""
+    """Return the costs after multiplying every noise rate by `scale`."""
     return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """Return ln(δ/target), which is finite even at δ = 0."""
+    """Return ln(δ/target), with δ replaced by 1e-300 below that, so that the result is finite."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 
 def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
     """Find the zero of an increasing function on (0, ∞), with relative error `TOLERANCE`.
 
-    The bracket grows around `near`, by steps that are multiplied by 8 up to a factor 2.
+    The search starts at `near`, and moves by a factor of 1 + step until the function changes its
+    sign; the step begins at `first_step` and is multiplied by 8, up to 1.
     """
     low = high = near
     value = at_low = at_high = growing(near)
@@ -117,9 +119,9 @@ Point = tuple[float, float]
 
 
 def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> float:
-    """Find the zero between two points of a function with Chandrupatla's method (1997).
+    """Find the zero between two points (x, f(x)) with Chandrupatla's method (1997).
 
-    It uses inverse quadratic interpolation if three points are suitable, else bisection.
+    The method uses inverse quadratic interpolation where three points are suitable, else bisection.
     """
     (x1, f1), (x2, f2), t = low, high, 0.5
     if f1 == 0 or f2 == 0:
@@ -145,14 +147,14 @@ def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> fl
 
 
 def zcdp_simple(rho: float, delta: float) -> float:
-    """Convert ρ-zCDP by ε = ρ + 2√(ρ ln 1/δ) (docs/proofs.md, 'zCDP')."""
+    """Return ε of ρ-zCDP at δ, simply converted: ρ + 2√(ρ ln 1/δ) (docs/proofs.md, 'zCDP')."""
     return rho + 2 * math.sqrt(rho * arithmetic.log(1 / delta))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Convert ρ-zCDP: δ = inf over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1).
+    """Return δ(ε) of ρ-zCDP: the infimum over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1).
 
-    Canonne, Kamath and Steinke; docs/proofs.md, 'zCDP'.
+    Source: Canonne, Kamath and Steinke; docs/proofs.md, 'zCDP'.
     """
     # With y = a − 1 the exponent is convex and its derivative grows with y: bisect on ln y.
     # Any y gives a valid bound, so the bisection's rounding cannot break the guarantee.
@@ -172,5 +174,5 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 
 def total_rho(costs: Costs) -> float:
-    """Sum ρ: zCDP adds up."""
+    """Return the ρ of all calls together: their sum, as zCDP adds up."""
     return math.fsum(cost.count * cost.rho for cost in costs)

@@ -1,7 +1,7 @@
-"""One compiled backward step of the game in `bounded_range.py`, with its V, W, t, A and B.
+"""One compiled backward step of the game in `bounded_range.py`, whose notation this file uses.
 
-Rates, and with them stored results, depend on every bit of V. So values are computed by the same
-operations in the same order as in the tests' own step.
+Noise rates, and so stored results, depend on every bit of V. So this file computes V by the same
+operations, in the same order, as a reference in the tests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from privcurve.lazy import arithmetic
 
 
 def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -> Floats:
-    """Return V_j at grid points, from V_{j−1} at these points and at ε₀ more on either side.
+    """Return V_j at grid points, from V_{j−1} at these points and up to ε₀ beyond on either side.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
 
 @compiled
 def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
-    """Return the maxima over t at grid points."""
+    """Return, for each point s, the maximum over t = 0, h, …, ε₀."""
     steps = len(chance) - 1
     after = np.zeros(size)
     for j in range(steps + 1):
@@ -63,11 +63,11 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
 def _pieces_with_peaks(
     before: Floats, steps: int, width: float, shrink: float
 ) -> tuple[Ints, Floats]:
-    """Return the pieces of W on which a value can peak, and A/B e^{−ε₀−(j+1)h} on each.
+    """Return pieces of W such that a maximum over t can be inside, and A/B e^{−ε₀−(j+1)h} on each.
 
-    With t strictly between grid points j and j + 1, s − t lies in piece l = i + steps − j − 1 of
-    W, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l,
-    W(u) = intercept + slope · u/u_l.
+    W is linear in u between two grid points, which bound a piece. If s is point i, and t strictly
+    between jh and (j + 1)h, then s − t lies in piece l = i + steps − j − 1, and s − t + ε₀ in piece
+    l + steps. On piece l, which starts at u_l, W(u) = intercept + slope · u/u_l.
     """
     slope = np.empty(len(before) - 1)
     for k in range(len(slope)):
@@ -90,7 +90,7 @@ def _pieces_with_peaks(
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return, for each peak inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
+    """Return, for each maximum inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
     h = bounded_range / steps
     most = 2 * len(pieces)
     inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -122,7 +122,11 @@ def _raise(
     shares: Floats,
     chances: Floats,
 ) -> None:
-    """Raise `after` to the values at peaks; `shares` are the weights of a piece's right end."""
+    """Raise `after` to the values at the maxima that `_peaks` returns.
+
+    `shares` are the weights of the right ends of pieces in the linear interpolation, `chances` the
+    values of p_t.
+    """
     for n in range(len(pieces)):
         k, share, p = pieces[n], shares[n], chances[n]
         down = (1.0 - share) * before[k] + share * before[k + 1]

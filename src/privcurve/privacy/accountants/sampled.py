@@ -1,10 +1,11 @@
 r"""δ(ε) of Gaussian calls on Poisson batches, by privacy loss distributions.
 
-One such call tells no more than one number: an answer of
-(1 − q)N(0) + qN(c) against (1 − q)N(0) + qN(−c) where a record is replaced, and against N(0), or
-N(0) against that, where one is added or left out (docs/proofs.md, 'Poisson batches'). The losses
-of calls add up. They are rounded to a grid in a way that never lowers δ, and their law is tilted
-to lie around ε, so that δ has a small relative error however small it is.
+For neighbours, one such call is at most as distinguishable as a single noisy number with these
+distributions, where q is the sampling rate and N(c) is Gaussian noise with mean c (docs/proofs.md,
+'Poisson batches'): if a record is replaced, (1 − q)N(0) + qN(c) and (1 − q)N(0) + qN(−c); if it is
+added or left out, (1 − q)N(0) + qN(c) and N(0), in both orders. The privacy losses of calls add up.
+They are rounded to a grid in a way that never lowers δ. Their distribution is tilted so that its
+mean is near ε, so that even a tiny δ has a small relative error.
 """
 
 from __future__ import annotations
@@ -19,36 +20,39 @@ from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import SAMPLED_KIND, SAMPLED_OPPOSITE_KIND, Costs
 
-# Steps of the grid in one standard deviation of a loss: rounding adds 1/1024 to its variance.
+# Grid steps per standard deviation of a loss: rounding then adds at most 1/1024 to its variance.
 FINENESS = 16
-# How many deviations of the noise an answer is followed, upwards and downwards.
+# The grid has the losses of all answers within these numbers of standard deviations of the noise,
+# upwards and downwards.
 UP, DOWN = 12.0, 10.0
-# Larger shifts and ε are left to other accountants; so are laws of more points.
+# Beyond this c or ε, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
+# Most grid points of one call's loss, and of the sum of losses: a coarser grid is used beyond.
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
-# ln of the part of the tilted law that may be beyond the grid.
+# ln of the probability, under the tilted distribution, that may lie beyond the grid on each side.
 BEYOND = -30.0
-# ln of a chance that counts as 0.
+# ln of a probability that counts as 0.
 NOTHING = -690.0
 MOST_TILTS, LEAST_SPREAD = 100, 1e-100
 
 
-# ln Σ mass·e^(tilt·loss) of a sum of losses by tilt, and the mean and variance of the tilted law.
+# A function of the tilt: ln Σ mass·e^(tilt·loss) over the sum of all losses, and the mean and
+# variance of the tilted distribution.
 Moments = Callable[[float], tuple[float, float, float]]
 
 
 class _Part(NamedTuple):
-    """The law of one call's loss, and how many such calls there are."""
+    """The distribution of the loss of one call, and how many such calls there are."""
 
-    law: Floats  # ln of masses on the grid
-    first: int  # the place of the first of them
+    law: Floats  # ln of the probabilities at consecutive grid points
+    first: int  # the index of the first of these points; point k is the loss k · step
     times: int
 
 
 def sampled_delta(costs: Costs, epsilon: float) -> float:
-    """Return an upper bound of δ(ε) of calls, some of which are on Poisson batches.
+    """Return an upper bound of δ(ε) of Gaussian calls, if some calls are on Poisson batches.
 
-    It is 1 where shifts or ε are too large for its grids.
+    The bound is 1 if ε, or sensitivity/σ of a call, is too large for the grids.
     """
     opposite = any(cost.kind == SAMPLED_OPPOSITE_KIND for cost in costs)
     calls = []
@@ -58,7 +62,8 @@ def sampled_delta(costs: Costs, epsilon: float) -> float:
         calls.append((cost.rate if is_sampled else 1.0, shift, cost.count))
     if epsilon > MOST_EPSILON or any(shift > MOST_SHIFT for _, shift, _ in calls):
         return 1.0
-    # Which table has the record: both have one, the first alone, the second alone.
+    # Whether the differing record is in the first table, and in the second. A replaced record is in
+    # both (with other values); an added record is in one of them, so both orders are tried.
     sides = ((1, 1),) if opposite else ((1, 0), (0, 1))
     return max(_delta(calls, epsilon, side) for side in sides)
 
@@ -87,7 +92,7 @@ def _delta(
     tilt, log_total, spread = near
     reach = _reach(moments, epsilon, near)
     while sum(reach) > MOST_SIZE * step and tilt > 1e-3 / spread:
-        # Rare large losses make the tilted law wide.
+        # Rare large losses make the tilted distribution too wide for the grid: tilt less.
         tilt /= 2
         log_total, _, variance = moments(tilt)
         spread = math.sqrt(variance)
@@ -109,9 +114,10 @@ def _delta(
 def _reach(
     moments: Moments, epsilon: float, near: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return how far below and above ε a tilted law reaches, but for e^`BEYOND` of it.
+    """Return how far the tilted distribution reaches below and above ε.
 
-    By Chernoff's bound at a few other tilts.
+    A probability of at most e^`BEYOND` lies beyond each of these distances, by Chernoff bounds at a
+    few other tilts. `near` is a result of `_tilt`.
     """
     tilt, log_total, spread = near
     down = up = math.inf
@@ -125,7 +131,10 @@ def _reach(
 def _grid(
     calls: list[tuple[float, float, int]], side: tuple[int, int], fineness: float
 ) -> tuple[float, list[_Part]]:
-    """Return the step of the grid, and the law of each kind of call on it."""
+    """Return the step of the grid, and the distribution of each kind of call's loss on it.
+
+    `calls` has the sampling rate, sensitivity/σ and number of each kind of call.
+    """
     from privcurve.kernels.loss_law import loss_at, loss_law
 
     n = sum(count for *_, count in calls)
@@ -148,10 +157,11 @@ def _grid(
 
 
 def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
-    """Return a tilt under which the mean loss is near ε, ln of its total, and the deviation.
+    """Return a tilt at which the mean loss is near ε; and ln Σ mass·e^(tilt·loss), and the spread.
 
-    None if a loss is as large as ε with a chance of e^`NOTHING` at most. Bounds hold for any tilt,
-    so a search that does not end is cut.
+    The spread is the standard deviation of the tilted loss. The result is None if the probability
+    of a loss of ε or more is below e^`NOTHING`. Bounds hold for any tilt, so the search may end
+    without success.
     """
     tilt, low, high = 0.0, 0.0, math.inf
     for _ in range(MOST_TILTS):
@@ -165,6 +175,7 @@ def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None
         guess = tilt + (epsilon - mean) / (spread * spread)
         if not low < guess < high:
             guess = (low + high) / 2
-        # Far from where the law was seen the variance is another.
+        # Newton's step assumes that the variance stays as at the present tilt. Its length is
+        # limited, as this is false far from there.
         tilt = min(guess, 4 * low + 16 / spread)
     return tilt, log_total, spread

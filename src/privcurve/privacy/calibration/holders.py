@@ -29,13 +29,14 @@ def holders_statement(
     trust: str,
     n_colluding: int,
 ) -> PrivacyStatement:
-    """Return the statement of a proved protocol under a kind of trust.
+    """Return the privacy statement of a proved protocol of several parties.
 
     A record of one party is protected from the server, from other parties, and from recipients of
     the model. Only that party's messages depend on the record, so the costs of parties do not add
-    up. Under a secure sum, a curious party subtracts its own share of the noise from the sum: it is
-    one of the `n_colluding`. With `n_colluding` = 0 the guarantee is against the server and
-    recipients of the model (papers/distributed/README.md, Who sees what).
+    up. `trust` is ``central``, ``local`` or ``secure_sum``. Under a secure sum, a curious party
+    can subtract its own share of the noise, so it counts among the `n_colluding` parties. With
+    `n_colluding` = 0, the guarantee is only against the server and recipients of the model
+    (papers/distributed/README.md, Who sees what).
     """
     assumptions: list[str] = []
     exclusions: list[str] = []
@@ -64,9 +65,9 @@ def holders_statement(
 
 @dataclass(frozen=True)
 class LeafNoise:
-    """Noise of the leaves of all trees: the scale is σ for every number; 0 means none."""
+    """Noise of the leaves of all trees, and the privacy statement."""
 
-    scale: float
+    scale: float  # σ of the noise of every number; 0 without noise
     statement: PrivacyStatement
 
 
@@ -81,9 +82,11 @@ def random_trees(
     trust: str,
     n_colluding: int,
 ) -> LeafNoise:
-    """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (docs/proofs.md, 'Clipped residuals').
+    """Calibrate the Gaussian noise of random trees (docs/proofs.md, 'Clipped residuals').
 
-    Raises ValueError if the budget is out of range, or if δ = 0.
+    σ is S·√T/μ, for T trees, the L2 sensitivity S of the sums in one tree's leaves, and the budget
+    μ of Gaussian noise that follows from (ε, δ). Raises ValueError if the budget is out of range,
+    or if δ = 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):

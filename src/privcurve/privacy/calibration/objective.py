@@ -1,7 +1,8 @@
 """Objective perturbation of logistic losses: noise and penalty.
 
-The objective is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, 'Box noise', and
-'Logistic regression' (noise in a ball, as in diffprivlib).
+The objective is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ, with weights w, public offsets o, and
+noise b. Proofs: docs/proofs.md, 'Box noise', and 'Logistic regression' (noise in a ball, as in
+diffprivlib).
 """
 
 from __future__ import annotations
@@ -26,24 +27,23 @@ CURVATURE = 0.25
 
 PROOF = "docs/proofs.md, 'Box noise'"
 
-# Name of the release of a minimisation.
+# What a minimisation releases, for the ledger.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A perturbed objective: its noise and its penalty Λ; ε is ε₁ + ε₂.
+    """The noise and the penalty of a perturbed objective.
 
-    The density of the noise decreases in ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
-    (``objective_perturbation``). The sensitivity bounds how far the gradient moves in that norm
-    when a record changes. The scale is 0 at ε = ∞.
+    The density of the noise decreases with ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
+    (``objective_perturbation``).
     """
 
     mechanism: str
-    sensitivity: float
-    scale: float
-    penalty: float
-    epsilon: float
+    sensitivity: float  # of the gradient, in the norm on which the noise depends
+    scale: float  # of the noise; 0 at ε = ∞
+    penalty: float  # Λ
+    epsilon: float  # ε₁ (for the noise) + ε₂ (for the Jacobian)
 
     def entry(self, what: str, source: str) -> LedgerEntry:
         """Return the ledger entry of a minimisation; ε must be finite."""
@@ -66,18 +66,18 @@ def perturb_objective(
     square_norm: float,
     least_penalty: float,
 ) -> Objective:
-    """Split ε between noise and penalty.
+    """Split ε between the noise (ε₁) and the penalty (ε₂), and return both.
 
-    Two neighbours' gradients differ by at most 2·gradient at any θ, so noise of scale 2·gradient/ε₁
-    costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the Jacobians' ratio is at most 1 +
-    ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
+    The gradients of neighbours differ by at most 2·gradient at any θ, so noise of scale
+    2·gradient/ε₁ costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the ratio of the
+    Jacobians is at most 1 + ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
 
-    `gradient` bounds ‖w x‖ of one record in the mechanism's norm, `square_norm` bounds w‖x‖₂². The
-    share of ε₂ is `curvature_share`, or smaller if the least penalty costs less.
+    `gradient` bounds ‖w x‖ of one record in the norm of the mechanism, `square_norm` bounds
+    w‖x‖₂². ε₂ is `curvature_share` of ε, or less if Λ = `least_penalty` costs less.
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
-    # Cap the exponent: beyond e^100 any penalty is enough.
+    # The exponent is capped against overflow: there, any penalty is enough.
     needed = CURVATURE * square_norm / arithmetic.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
     for_noise = epsilon - arithmetic.log1p(CURVATURE * square_norm / penalty)
@@ -87,7 +87,7 @@ def perturb_objective(
 def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
     """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    ‖[x, 1]‖₂² is at most d + 1, for d scaled columns and for one-hot ones.
+    With d original columns, ‖[x, 1]‖₂² is at most d + 1, for scaled columns and for one-hot codes.
     """
     return perturb_objective(
         BOX_PERTURBATION,
@@ -102,7 +102,7 @@ def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: 
 def box_statement(
     learner: str, objective: Objective, public: tuple[int, ...] | None
 ) -> PrivacyStatement:
-    """Return the statement of a fit."""
+    """Return the privacy statement of a fit; `public` are its public columns, if it has any."""
     if not is_private(objective.epsilon):
         return PrivacyStatement.not_private(learner)
     return state(
@@ -123,23 +123,18 @@ BALL_SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9
 
 @dataclass(frozen=True)
 class Perturbation:
-    """The perturbed objective of diffprivlib, computed from public facts alone.
-
-    Each row of the one-hot matrix has one entry `value` per column. C is the inverse penalty of the
-    coefficients; an intercept is not penalised. R is the L2 norm of every row, including the
-    intercept's 1.
-    """
+    """The perturbed objective of diffprivlib, computed from public facts alone."""
 
     n_columns: int
-    value: float
-    C: float
-    intercept: bool
-    norm: float
+    value: float  # the one-hot matrix has one entry of this value per row and column
+    C: float  # inverse penalty of the coefficients
+    intercept: bool  # whether there is an intercept, which has no penalty
+    norm: float  # R, the L2 norm of every row, including the intercept's 1
     calibration: str
 
     @classmethod
     def from_calibration(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
-        """Return the objective of a calibration."""
+        """Return the objective under a calibration: as diffprivlib (published), or as proved."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
         # The same model in other units, with coefficients √n_columns times larger.
@@ -151,7 +146,7 @@ class Perturbation:
         return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 
     def noise_epsilon(self, epsilon: float) -> float:
-        """Return ε', the part of ε for the noise vector (as diffprivlib computes it)."""
+        """Return ε', the part of ε that pays for the noise vector, as diffprivlib computes it."""
         left = self._epsilon_left(epsilon)
         return left if left > 0 else epsilon / 2
 
@@ -160,13 +155,13 @@ class Perturbation:
         return self.norm * 2 / self.noise_epsilon(epsilon)
 
     def extra_penalty(self, epsilon: float) -> float:
-        """Return nΔ, the penalty of all coefficients and the intercept if ε is small."""
+        """Return nΔ, an additional penalty of coefficients and intercept; 0 unless ε is small."""
         if self._epsilon_left(epsilon) > 0:
             return 0.0
         return CURVATURE * self.norm / arithmetic.expm1(epsilon / 4) - 1 / self.C
 
     def proved_epsilon(self, epsilon: float) -> float:
-        """Return the ε that Chaudhuri et al.'s argument proves for this noise.
+        """Return the ε that the argument of Chaudhuri et al. proves for this noise and penalty.
 
         The noise costs ε'. The Jacobian of the map from minimum to noise changes by at most the
         factor 1 + c·xᵀH⁻¹x when the record x replaces another, where H contains the penalties: α +
@@ -179,13 +174,14 @@ class Perturbation:
         return self.noise_epsilon(epsilon) + arithmetic.log1p(CURVATURE * change)
 
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
-        """Return the statement of a fit.
+        """Return the privacy statement of a fit; `tolerance` is the solver's, for an exclusion.
 
-        If the intercept has no penalty, the published noise has no ε at all. Let a record whose
-        only code is 0 get the code 1, and let all n be positive. As t → ∞, the determinant of the
-        Jacobian at a model with scores t for code 0 and 0 for code 1 tends to 0 like e^(−t) before
-        the change, but not after it; the noise b changes by less than 2R. So the ratio of the
-        densities is unbounded (``tests/privacy/test_objective_perturbation.py``).
+        If the intercept has no penalty, the published noise has no finite ε. Counterexample: all n
+        records have a positive label and, in the only column, the code 0; then one record's code
+        changes to 1. At a model with scores t for code 0 and 0 for code 1, as t → ∞, the
+        determinant of the Jacobian tends to 0 like e^(−t) before the change, but not after it;
+        the noise b changes by less than 2R. So the ratio of the densities is unbounded
+        (``tests/privacy/test_objective_perturbation.py``).
         """
         check_budget(epsilon, 0.0)
         if math.isinf(epsilon):

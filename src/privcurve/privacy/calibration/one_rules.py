@@ -28,10 +28,13 @@ SOURCE_PUBLISHED = "thesis Cor. 4.1.1; valid, loose by 2: docs/proofs.md, 'LazyB
 class OneRuleNoise:
     """Noise of boosted 1-rules."""
 
-    # (n_rounds,): η_t, the factor of the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
+    # (n_rounds,): η_t, which multiplies the weighted error in a score; infinite at ε = ∞.
+    # Read-only.
     rates: Floats
     mechanism: str
-    normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (proved)
+    # Whether the weighted error is divided by the sum of the weights (published), or by κn, with
+    # the density κ (proved).
+    normalise: bool
     statement: PrivacyStatement
 
     @cached_property
@@ -40,7 +43,8 @@ class OneRuleNoise:
         return tuple(call_of(entry, self.mechanism) for entry in self.statement.ledger)
 
 
-# Folds of one size share the noise of each setting and ε of a job: LazyBB's grid has thousands.
+# Cached, as folds of equal size have the same noise for each setting and ε of a job: LazyBB's grid
+# has thousands of settings.
 @lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
@@ -62,10 +66,10 @@ def lazybb_one_rule(
     the best bounded-range accountant for δ > 0 (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB:
     first rounds').
 
-    Both refuse parameters with which the rounding of weights could add more than a thousandth to ζ:
-    proved, a density below ``sensitivity.lazybb_smallest_density``; published, whose score is
-    normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed and
-    nothing refused.
+    Both calibrations refuse parameters with which the rounding of weights could add more than a
+    thousandth to ζ. Proved: a density below ``sensitivity.lazybb_smallest_density``. Published (a
+    normalised score): more than 2²⁶ records, unless the density is 1. At ε = ∞ nothing is claimed,
+    so nothing is refused.
 
     Parameters
     ----------
@@ -107,7 +111,7 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # The range of the log-ratio is 2ηζ whatever the paper charges for it.
+    # The bounded range of a choice is 2ηζ, also where the paper charges 4ηζ.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(
@@ -128,7 +132,7 @@ def lazybb_one_rule(
 
 
 def _find_round_cost(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Return ε₀: the pure ε (published) or the range (proved) of one round."""
+    """Return ε₀, the cost of one round: pure ε (published), or bounded range (proved)."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:

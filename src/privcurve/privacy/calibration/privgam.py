@@ -1,4 +1,4 @@
-"""PrivGAM: sensitivities, the grid of its noise, its statement (docs/proofs.md, 'PrivGAM')."""
+"""PrivGAM: sensitivities, the grid of the noise, the statement (docs/proofs.md, 'PrivGAM')."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_
 
 SOURCE = "docs/proofs.md, 'PrivGAM'"
 
-# Bound of clipped logistic residuals: half of the noise, and the same decision
-# (docs/privgam.md).
+# Bound c of clipped logistic residuals. Compared with the bound 1, it halves the noise, and it
+# leaves the decision unchanged (docs/privgam.md).
 CLIP = 0.5
 
-# Residuals are integer multiples of 2^-bits; more bits than this gain nothing.
+# Residuals are integer multiples of 2^-bits: more bits gain nothing, fewer would be too coarse.
 MOST_BITS = 30
 LEAST_BITS = 8
-# Maximum number of records whose sums stay below 2^61 in units of 2^-30.
+# Up to this number of records, sums stay below 2^61 in units of 2^-30.
 MOST_RECORDS = 2**31
 
-# The sources of the public datasets that trained its network: docs/privgam.md.
+# The sources of the public datasets that trained the network: docs/privgam.md.
 SET_ON = (
     "adult",
     "bank",
@@ -54,10 +54,10 @@ ASSUMED_RULE = (
 
 
 def counts_sensitivity(neighbours: str, pure: bool, n_columns: int) -> float:
-    """Return the sensitivity of half of the counts by class and bin of all columns.
+    """Return the sensitivity of c times the counts by class and bin of all columns, c = 1/2.
 
-    L1 if pure, else L2. A record adds c to one cell of each of the d columns; the totals by class
-    count as one column. Source: docs/proofs.md, 'PrivGAM', 1 and 3 (proved, attained).
+    The norm is L1 if `pure`, else L2. A record adds c to one cell of each column. For the totals by
+    class, `n_columns` is 1. Source: docs/proofs.md, 'PrivGAM', 1 and 3 (proved, attained).
     """
     histograms = feature_histograms_l1 if pure else feature_histograms_l2
     return CLIP * histograms(n_columns, neighbours)
@@ -66,17 +66,17 @@ def counts_sensitivity(neighbours: str, pure: bool, n_columns: int) -> float:
 def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns: int = 1) -> float:
     """Return the sensitivity of the sums of residuals by class and bin of all columns.
 
-    L1 if pure, else L2. A record adds at most c to one cell of each column. With more than two
-    classes it adds c to one cell and c, in parts, to cells of the others: twice as much in L1, √2
-    times as much in L2. The totals count as one column. Source: docs/proofs.md, 'PrivGAM', 1 to 3
-    (proved, attained).
+    The norm is L1 if `pure`, else L2. With two classes, a record adds at most c = 1/2 to one cell
+    of each column. With more classes, it adds up to c to the cell of its own class, and up to c in
+    all to the cells of the other classes: twice as much in L1, √2 times as much in L2. For the
+    totals, `n_columns` is 1. Source: docs/proofs.md, 'PrivGAM', 1 to 3 (proved, attained).
     """
     times = 1.0 if n_classes == 2 else 2.0 if pure else math.sqrt(2.0)
     return times * counts_sensitivity(neighbours, pure, n_columns)
 
 
 def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
-    """Return the bits of a grid that can represent the noise of all releases.
+    """Return the bits (unit 2^-bits) of the finest grid that can represent the noise of all calls.
 
     Raises ValueError if the noise is too large for any grid.
     """
@@ -92,14 +92,15 @@ def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
 
 
 def grid_scale(rate: float, bits: int) -> int:
-    """Return the scale of noise, 1/rate, in units of the grid, rounded up."""
+    """Return the noise scale 1/rate in units of the grid, 2^-bits, rounded up."""
     return math.ceil(2.0**bits / rate)
 
 
 def statement(budget: SharedBudget, ledger: Sequence[LedgerEntry]) -> PrivacyStatement:
-    """Make the statement of a fit.
+    """Return the privacy statement of a fit.
 
-    Its sums are whole numbers and its noise exact, so floating point is not excluded.
+    Its sums are integers with exact noise, so that the statement also covers the effects of
+    floating-point arithmetic.
     """
     if not budget.private:
         return PrivacyStatement.not_private("privgam")

@@ -1,4 +1,4 @@
-"""Search for the noise of a learner with a budget (ε, δ)."""
+"""Search for the noise rates that a budget (ε, δ) allows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# Accountants in the order of the search; of equally good ones the first is used.
+# The accountants that the search tries, in this order; of equally good ones it takes the first.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """The allowed factor of all amounts (and noise rates), and the accountant."""
+    """The largest factor on all amounts (and noise rates), and the accountant that allows it."""
 
     scale: float
     accountant: str
@@ -34,9 +34,10 @@ def calibrate(
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
-    The amounts of `costs` are in the wanted proportion; accountants that do not fit them or δ are
-    skipped. All arguments are public, so the choice of the best accountant costs nothing. Raises
-    ValueError if ε is infinite, or if no accountant fits (such as Gaussian noise with δ = 0).
+    The amounts of `costs` fix the proportion of the noise rates. Accountants that do not support
+    these costs or δ are skipped. All arguments are public, so the choice of the best accountant
+    costs no privacy. Raises ValueError if ε is infinite, or if no accountant remains (e.g. for
+    Gaussian noise with δ = 0).
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):

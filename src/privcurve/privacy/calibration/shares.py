@@ -17,16 +17,16 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """A budget whose shares add up: its amount is ε if δ = 0, else μ; ∞ at ε = ∞.
+    """A budget that calls spend in shares; the shares must add up to at most 1.
 
-    If δ = 0, a share x pays for a release of xε pure privacy. If δ > 0, it pays for a release of
-    √x·μ Gaussian privacy, or for a choice with a range of 2√x·μ: both cost x of ρ = μ²/2.
+    If δ = 0, a share x pays for an xε-DP call. If δ > 0, it pays for a Gaussian release with
+    sensitivity/σ = √x·μ, or for a choice with a bounded range of 2√x·μ: both cost x·ρ, ρ = μ²/2.
     """
 
     epsilon: float
     delta: float
     neighbours: str
-    amount: float
+    amount: float  # ε if δ = 0, else μ; infinite at ε = ∞
     accountant: str
 
     @property
@@ -40,22 +40,22 @@ class SharedBudget:
         return is_private(self.epsilon)
 
     def release_cost(self, share: float) -> float:
-        """Return the cost of a release with a share: ε, or sensitivity/σ."""
+        """Return the cost that a share pays for a release: ε, or sensitivity/σ for δ > 0."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
     def choice_cost(self, share: float) -> float:
-        """Return the cost of a choice with a share: ε, or the length of its range."""
+        """Return the cost that a share pays for a choice: ε, or the bounded range for δ > 0."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
-        """Return the ledger entry of a release or a choice with a share."""
+        """Return the ledger entry of a release or a choice that a share pays for."""
         amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
         return announced.entries(amount, self.pure)[0]
 
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return the budget of Gaussian releases alone, by their exact composition."""
+    """Return a budget for Gaussian releases alone, by their exact composition; δ must be > 0."""
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
@@ -65,7 +65,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudg
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP."""
+    """Return a budget for choices and releases in any proportion: of ε if δ = 0, else of zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)

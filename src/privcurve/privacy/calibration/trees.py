@@ -18,11 +18,11 @@ from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, T
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
-# The kinds of leaf: labels, or 1-rules.
+# What the leaves of a tree contain: labels, or 1-rules.
 LABELS = "labels"
 RULES = "rules"
 
-# The choices and labels of one level are parallel over these.
+# Each node of a level reads other records, so the choices (or labels) of a level are charged once.
 NODES = "the nodes of a tree's level"
 
 # Share of ε for splits when δ = 0: the best overall of 0.4, 0.5, … 0.8, for trees of 2 to 4 levels
@@ -38,25 +38,29 @@ SOURCE_PUBLISHED = "thesis Thm. 4.2.2, Cor. 4.2.5; valid: docs/proofs.md, 'LazyB
 class TreeNoiseRates:
     """Noise of (boosted) DP-TopDown trees."""
 
-    # (n_rounds,): η_t, the factor of the criterion of all leaves; infinite at ε = ∞. Read-only.
+    # (n_rounds,): η_t, which multiplies the criterion in the score of a split; infinite at ε = ∞.
+    # Read-only.
     rates: Floats
     # (n_rounds,): the factor of a leaf's margin before noise is added. Read-only.
     label_rates: Floats
-    mechanism: str  # of the splits
-    # Whether the last level has 1-rules, at `label_rates`, instead of splits and labels.
-    label_noise: str
-    # Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
+    mechanism: str  # the mechanism of the splits
+    label_noise: str  # the mechanism of the labels
+    # Whether the last level has 1-rules, at `label_rates`, in place of splits and labels.
     rules: bool
-    normalise: bool  # whether weights are relative to their sum (published), or to κn (proved)
+    # Whether weights are divided by their sum (published), or by κn, with the density κ (proved).
+    normalise: bool
     statement: PrivacyStatement
 
     @property
     def by_levels(self) -> bool:
-        """One choice at each node of a level (proved), or one among all leaves for a split."""
+        """Whether each node of a level chooses its split (proved).
+
+        Otherwise each call chooses one split among all leaves (published).
+        """
         return not self.normalise
 
 
-# Folds of one size share the noise of each setting and ε of a job.
+# Cached, as folds of equal size have the same noise for each setting and ε of a job.
 @lru_cache(maxsize=2048)
 def lazybb_trees(
     *,
@@ -80,18 +84,18 @@ def lazybb_trees(
 
     Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) per leaf.
 
-    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits and the
-    labels. δ = 0: each level has fε/(τD), the labels of a round (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on
-    each margin. δ > 0: labels are drawn with P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are
-    bounded-range. By default they have equal ranges (a share of D/(D + 1) for splits), and the best
-    accountant composes them, the optimal adaptive one if it fits; with a given share f of ρ, zCDP
-    does.
+    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits, then the
+    labels. δ = 0: each level spends fε/(τD); the labels of a round spend ε_l = (1 − f)ε/τ, by
+    Lap(2ζ_t/ε_l) on each margin. δ > 0: a label is drawn with P(+) = σ(ε_l·margin/(2ζ_t)), so all
+    steps are bounded-range. By default all steps have equal ranges (a share of D/(D + 1) for
+    splits), and the best accountant composes them: the optimal adaptive one if it fits. With a
+    given share f, of ρ, zCDP composes them.
 
     With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last level
-    chooses a 1-rule, including its labels. The errors of all nodes of a level add up to one
-    weighted error. Each has slopes in [0, 1], and so a range of at most the weight that moves in
-    the node. All choices together are 2ηζ_t-DP and bounded-range, like one 1-rule (docs/proofs.md,
-    'Levels of a tree'); there is no budget for labels.
+    chooses a 1-rule, including its labels; no budget is needed for labels. The errors of all nodes
+    of a level add up to one weighted error. Each has slopes in [0, 1], and so a range of at most
+    the weight that moves in the node. All choices of the level together are 2ηζ_t-DP and
+    bounded-range, like one 1-rule (docs/proofs.md, 'Levels of a tree').
 
     Both calibrations refuse parameters for which the rounding of weights is too coarse, like
     ``calibration.lazybb_one_rule``.
@@ -99,11 +103,11 @@ def lazybb_trees(
     Parameters
     ----------
     depth : int
-        D, levels of splits: proved.
+        D, the number of levels of splits; only the proved calibration uses it.
     n_splits : int
-        t, internal nodes: published.
+        t, the number of internal nodes; only the published calibration uses it.
     criterion : str
-        The rate follows its sensitivity (see ``sensitivity.lazybb_split_range``).
+        The split criterion: ``sensitivity.lazybb_split_range`` has its sensitivity.
     split_share : float or None
         f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits; None: `SPLIT_SHARES` for
         δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
@@ -251,9 +255,10 @@ def _shares(
     epsilon: float,
     delta: float,
 ) -> tuple[float, float, str]:
-    """Return ε (the range) of one level and of the last step of a round, and the accountant.
+    """Return the cost of one level, the cost of a round's last step, and the accountant.
 
-    Without levels the first number is not used.
+    Costs are ε for δ = 0, else bounded ranges. The last step has the labels or 1-rules. Without
+    levels, the first number has no meaning.
     """
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC
@@ -267,7 +272,7 @@ def _shares(
         steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))
         scale, accountant = calibrate((steps,), epsilon, delta)
         return scale, scale, accountant
-    # ρ of a step is its range squared over 8.
+    # The ρ of a step is range²/8, so ranges are in proportion to √share.
     level, last = math.sqrt(split_share / n_levels), math.sqrt(1 - split_share)
     costs = (
         Cost(BOUNDED_RANGE_KIND, level, n_rounds * n_levels),

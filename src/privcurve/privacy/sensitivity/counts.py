@@ -10,16 +10,16 @@ from privcurve.privacy.budget import REPLACE_ONE, relation
 LARGEST_UNIT = 2.0**-10
 
 
-# DP bagging: each of k partitions has a record in one part. Replacing the record flips at most k
-# votes, so the margin of the votes, divided by k, changes by at most this.
+# Sensitivity of the margin of DP bagging's votes, divided by the number k of partitions: a record
+# is in one part of each partition, so replacing it flips at most k votes.
 VOTES_MARGIN = 2.0
 
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
-    It is multiplied by the largest weight. It covers all cells together: Lap(2/ε) on each. Source:
-    docs/proofs.md, 'Counts' (proved).
+    It is multiplied by `weight_bound`, the largest weight of a record. It covers all cells
+    together: Lap(2/ε) on each cell is ε-DP. Source: docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * weight_bound
 
@@ -27,7 +27,7 @@ def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L2 sensitivity of one vector of disjoint counts: √2 (replace-one), 1 (add/remove).
 
-    Source: docs/proofs.md, 'Counts' (proved).
+    It is multiplied by `weight_bound`. Source: docs/proofs.md, 'Counts' (proved).
     """
     return math.sqrt(touched_cells(neighbours)) * weight_bound
 
@@ -44,9 +44,10 @@ def margins_l1() -> float:
 def answers_l1(n_answers: int, n_teachers: int) -> float:
     """Return the L1 sensitivity 2(Q − 1 + K) of the margins n₊ − n₋ of all of PATE's answers.
 
-    Q answers are about training records and scored rows. A changed record changes one of the K
-    teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about other
-    codes: 2K. Private-columns. Source: papers/partial/proofs.md, 'PATE' (proved).
+    The K teachers vote on Q rows: training records and rows to score. A changed record changes one
+    teacher, and so each of the Q − 1 other margins by at most 2. It also changes its own row, on
+    which every teacher may vote otherwise: 2K. Private-columns. Source: papers/partial/proofs.md,
+    'PATE' (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -79,7 +80,7 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 
 
 def touched_cells(neighbours: str) -> float:
-    """Return how many of a partition's cells a change of one record may touch: 2, or 1."""
+    """Return how many cells of a histogram the change of one record may alter: 2, or 1."""
     return relation(neighbours).touched
 
 
@@ -102,31 +103,32 @@ def margins_l2() -> float:
 
 
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
-    """Return the largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
+    """Return the largest weight w̄ = ψ⁻¹(reach) that any possible record can have.
 
-    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ is increasing, and |H| ≤ `reach`, the sum of |β_s| ·
-    max |h_s| over the earlier rounds, which are released. It is ½ as long as reach ≤ 2(1 − α).
-    Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
+    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ is increasing, and |H| ≤ `reach`. `reach` is the sum
+    of |β_s| · max |h_s| over the earlier rounds, which are released. w̄ is ½ as long as reach ≤
+    2(1 − α). Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
     return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
 
 
 def residual_norm(n_classes: int) -> float:
-    """Return the norm c of clipped residuals.
+    """Return the largest L2 norm c of a clipped residual.
 
-    ½ for the one score of two classes, 1/√2 for one score per class. Source: docs/proofs.md,
+    It is ½ for two classes (one score), else 1/√2 (one score per class). Source: docs/proofs.md,
     'Clipped residuals'.
     """
     return 0.5 if n_classes == 2 else math.sqrt(0.5)
 
 
 def residual_sums_l2(n_classes: int) -> float:
-    """Return the L2 sensitivity 2c of (Σg, Σ‖g‖) in the leaves of a tree, ‖g‖ ≤ c, replace-one.
+    """Return the L2 sensitivity of (Σg, Σ‖g‖) in the leaves of a tree: 2c, if ‖g‖ ≤ c.
 
-    For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the K
-    + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md, 'Clipped
-    residuals' (proved). c is :func:`residual_norm`.
+    c is :func:`residual_norm`. For two classes the result is exactly 1, also for residuals that are
+    rounded to units. For K > 2 classes the result includes rounding, which moves each of the K + 1
+    numbers of a record by at most half a unit. Replace-one. Source: docs/proofs.md, 'Clipped
+    residuals' (proved).
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT

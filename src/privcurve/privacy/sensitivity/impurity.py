@@ -30,9 +30,9 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 
     Adding a record changes Φ by an amount in [0, F₁], replacing one by an amount in [−F₁, F₁]. So
     the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one, attained). For weights
-    of at most w̄, multiply by w̄. One exponential mechanism at each node of a tree level costs
-    together no more than one of them; n is the number of records of the entire dataset, not of a
-    node. Source: docs/proofs.md, 'Split scores' and 'Levels of a tree' (proved).
+    of at most w̄, multiply by w̄. Exponential mechanisms at all nodes of a tree level together cost
+    no more than one of them; n is the number of records of the entire dataset, not of a node.
+    Source: docs/proofs.md, 'Split scores' and 'Levels of a tree' (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
@@ -58,10 +58,10 @@ def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
 
 
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return paper 002's Δ of a split: max{3, 1 + Ľ(1, m+1)}, for Mα 3 + 2α(√m − 1).
+    """Return the sensitivity of a split that paper 002 publishes.
 
-    It is valid, and too large by a factor below two. Replace-one. Source:
-    papers/boosted_dp/proofs.md, 'Published noise'.
+    It is max{3, 1 + Ľ(1, m + 1)}, or 3 + 2α(√m − 1) for the criterion Mα. It is valid, and less
+    than twice too large. Replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":
@@ -71,11 +71,12 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
 
 
 def distributed_split_published(m: int, criterion: str) -> float:
-    """Return paper 003's sensitivity of a leaf's purity gain, for a leaf of m records.
+    """Return the sensitivity of a leaf's purity gain that paper 003 publishes, for m records.
 
-    Entropy (2/m)(3 lg m + 1) and Gini 20/m: true for fixed m, at least 2 and 2.5 times too large.
-    Root-Gini 10/m: **false** for m ≥ 27. Scaling the noise of a released gain by m is never
-    private. For reproduction only. Source: papers/distributed/proofs.md, 'Gains' and 'Local scale'.
+    Entropy, (2/m)(3 lg m + 1), and Gini, 20/m, are valid for fixed m, but at least 2 and 2.5 times
+    too large. Root-Gini, 10/m, is **false** for m ≥ 27. Noise that depends on m reveals m, so a
+    gain with this noise is never private. For reproduction only. Source:
+    papers/distributed/proofs.md, 'Gains' and 'Local scale'.
     """
     check_n(m)
     if criterion == "entropy":

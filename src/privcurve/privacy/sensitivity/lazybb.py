@@ -11,18 +11,17 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
-# Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2. Proved: the
-# error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
+# The pure ε of one choice of a 1-rule is this number times ηζ. Published: thesis, Theorem 2.7.2.
+# Proved: the sensitivity of the error is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
 ONE_RULE_PUBLISHED = 4.0
 ONE_RULE_PROVED = 2.0
 
-# Pure ε and range of one split of DP-TopDown in LazyBB, in units of ηζ: published and
-# proved agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
+# The pure ε, and the range, of one split of DP-TopDown in LazyBB is this number times ηζ. Published
+# and proved agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
 # its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# The relative excess of a weight over its bound through floating-point rounding, which
-# is included in ζ.
+# By floating-point rounding, a weight may exceed its bound by this share, which ζ includes.
 DENSITY_TOLERANCE = 1e-9
 
 # Maximum relative increase of a sensitivity by the rounding of LazyBB's weights.
@@ -30,24 +29,26 @@ LARGEST_ROUNDING = 1e-3
 
 
 def lazybb_zeta(n: int, density: float) -> float:
-    """Return the distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
+    """Return the largest distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
 
-    Total variation on labelled points, with the *capped* projection. Replace-one; also add/remove
-    with n the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights' (proved,
-    attained).
+    The distance is the total variation on labelled points, with the *capped* projection.
+    Replace-one; also add/remove, if n is the larger of the two sizes. Source: docs/proofs.md,
+    'LazyBB: weights' (proved, attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
 
 
 def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
-    """Return the distance ζ_t of round t: non-decreasing, smaller in the first rounds, at no cost.
+    """Return a bound ζ_t, for each round t, on the distance of neighbours' normalised weights.
 
-    After t − 1 rounds with the learning rate λ weights differ by a factor of at most R =
-    e^{2λ(t−1)}, so no weight has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)}, ζ₁
-    = 1/n. The same ζ_t bounds the change of the unnormalised score Σμχ/(κn), if weights that needed
-    no scaling also stay below κnζ_t; this adds the term √R/n inside the minimum, which matters only
-    if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md, 'LazyBB: first rounds' (proved).
+    The distance is as in :func:`lazybb_zeta`, whose bound 1/(κn) holds in all rounds. Early weights
+    are nearly equal, so that ζ_t starts at 1/n and increases. With the learning rate λ, weights of
+    round t differ by a factor of at most R = e^{2λ(t−1)}, so no weight has a share above R/(R + n −
+    1). The result is ζ_t = min{1/(κn), max{R/(R + n − 1), √R/n}}: with √R/n, it also bounds the
+    change of the unnormalised error Σμχ/(κn) of a 1-rule (μ: weights, χ: 1 for an error). √R/n
+    matters only if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md, 'LazyBB: first rounds'
+    (proved).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
@@ -72,13 +73,14 @@ def lazybb_weight_unit(n: int) -> float:
 
 
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
-    """Return the smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
+    """Return the smallest density at which rounding adds at most `LARGEST_ROUNDING` to ζ.
 
     With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours.
-    Unnormalised, that weight is at most κnζ_t, which is κ in round 1: κ ≥ (n + 1)u /
-    `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a weight of 1, so n
-    alone decides. At κ = 1 every weight is 1, and nothing is rounded. Replace-one. Source:
-    docs/proofs.md, 'Fixed-point weights' (proved).
+    For unnormalised scores this weight is at most κnζ_t, which is κ in round 1, so κ must be at
+    least (n + 1)u / `LARGEST_ROUNDING`. For normalised scores (`normalise`), ζ is 1/(κn) in all
+    rounds, the share of a weight of 1, so n alone decides: the result is 0 or 1. At κ = 1 every
+    weight is 1, and nothing is rounded. Replace-one. Source: docs/proofs.md, 'Fixed-point weights'
+    (proved).
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
     if normalise:
@@ -101,17 +103,19 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
 def lazybb_margins_l1(zeta: float) -> float:
     """Return the L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
-    Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each margin, or
-    labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved;
-    Lap(ζ/ε), "by parallel composition", costs 2ε).
+    The margin of a leaf is a − b, for the weights a and b of its labels; the pairs (a, b) of all
+    leaves have the same sensitivity. Hence ε pays for Lap(2ζ/ε) on each margin, or for labels with
+    P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved; the
+    thesis' Lap(ζ/ε), "by parallel composition", costs 2ε).
     """
     return 2 * zeta
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check that no record had a weight above 1 in its units, which the proofs assume.
+    """Check the assumption of the proofs that no weight exceeds its maximum.
 
-    Raises ArithmeticError otherwise, which would be a bug.
+    `largest` is the largest weight, divided by the maximum. Raises ArithmeticError if it is above
+    1, which would be a bug.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
@@ -129,11 +133,10 @@ def _check_lazybb(n: int, density: float) -> None:
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
     """Return the range of the split scores' change in LazyBB, all nodes of one tree level together.
 
-    2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of weights in
-    units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is just below the 8ζ of
-    `TOP_DOWN_SPLIT`.
-
-    Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
+    The scores are −ΣF(a, b), with F(a, b) = (a + b)G(a/(a + b)) for the weights a and b of the two
+    labels, in units of κn. In these units no record weighs more than ζ
+    (:func:`lazybb_zeta_rounds`). The range is 2F(ζ, nζ); for Gini it is just below the 8ζ of
+    `TOP_DOWN_SPLIT`. Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
