@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Floats, Ints
 from privcurve.kernels import arithmetic
@@ -80,7 +80,7 @@ def _whole(value: float, low: float, high: float, per: float) -> np.int64:
 
 @compiled
 def add_whole(
-    values: Floats,
+    values: NDArray[Any],
     codes: Ints,
     counts: Ints,
     low: Floats,
@@ -92,8 +92,15 @@ def add_whole(
 
     Each number is clipped to `low` … `high` and rounded to an integer multiple of `unit`. NaN
     counts as 0. If `codes` is empty, all rows have the code 0.
+    `values` may have any numeric type: a copy as floats would take longer than the loop.
     """
     per = 1.0 / unit
+    if not len(codes) and values.shape[1] == 1:
+        total = 0  # in a register, which takes half of the time
+        for i in range(len(values)):
+            total += counts[i] * _whole(values[i, 0], low[0], high[0], per)
+        sums[0, 0] += total
+        return
     for i in range(len(values)):
         code = codes[i] if len(codes) else 0
         for j in range(values.shape[1]):
@@ -124,6 +131,9 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
 
 def times_matrix(rows: Floats, matrix: Floats) -> Floats:
     """Return the product of the last axis of `rows` with a vector, or with a matrix."""
+    if rows.shape[-1] != len(matrix):
+        n_columns = rows.shape[-1]
+        raise ValueError(f"a matrix must have a row per column, {n_columns}; got {len(matrix)}")
     flat = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
     columns = matrix.reshape(len(matrix), -1).T
     products = [arithmetic.times(flat, np.ascontiguousarray(column)) for column in columns]

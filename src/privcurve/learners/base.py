@@ -315,8 +315,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                     f"neighbours; it is for {statement.neighbours}: _noise_of(calls, "
                     "neighbours=…)"
                 )
-            sealed = bool(curator.sealed_for)
-            learner._fitted_statement = replace(statement, sealed=sealed)
+            learner._fitted_statement = statement
             # Copied, as a caller may change an array in place; without the seed, which is secret.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = {

@@ -89,9 +89,10 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
     """Return the statement of a fit with its final status.
 
-    The status is ``derived`` if the library derived all sensitivities from the computation of the
-    sums. A user's own learner gets it only if it overrides no method of `STATING`, so that the
-    library itself computed the noise for the announced calls.
+    The statement says whether the records were sealed. The status is ``derived`` if the library
+    derived all sensitivities from the computation of the sums. A user's own learner gets it only
+    if it overrides no method of `STATING`, so that the library itself computed the noise for the
+    announced calls.
     """
     if statement.status == DERIVED:
         raise DoorError(
@@ -100,8 +101,9 @@ def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> Pr
     kind = type(learner)
     states = not is_shipped(kind) and any(_is_replaced(kind, name) for name in STATING)
     if statement.private and statement.status == PROVED and curator.derived and not states:
-        return replace(statement, status=DERIVED)
-    return statement_as_known(learner, statement)
+        return replace(statement, status=DERIVED, sealed=bool(curator.sealed_for))
+    statement = statement_as_known(learner, statement)
+    return replace(statement, sealed=bool(curator.sealed_for))
 
 
 def _is_replaced(kind: type[Any], method: str) -> bool:
