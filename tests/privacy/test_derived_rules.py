@@ -187,7 +187,7 @@ def test_derived_sensitivities_of_many_programs():
     try_programs(range(1000, 1400))
 
 
-# Functions that enforce bounds ------ -----------------------------------------------------------
+# Functions that enforce bounds ------------------------------------------------------------------
 
 
 def rows_of(numbers, low, high):
@@ -196,7 +196,7 @@ def rows_of(numbers, low, high):
     return Rows.make(numbers, of, low, high)
 
 
-def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
+def test_sums_are_multiples_of_a_public_unit_in_any_order():
     rng = np.random.default_rng(1)
     for low, high in ((-(2.0**-30), 2.0**-31), (0.0, 2.0**50), (-1.0, 1 / 3)):
         numbers = rng.uniform(low, high, size=(500, 2))
@@ -210,7 +210,7 @@ def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
             )
 
 
-def test_what_is_not_a_number_or_beyond_the_bounds_is_added_as_a_public_value():
+def test_nan_and_numbers_beyond_the_bounds_add_a_public_value():
     numbers = [[np.nan, 0.5], [np.inf, -np.inf], [7.0, -7.0]]
     assert values(rows_of(numbers, -1.0, 1.0).sum(axis=0)).tolist() == [2.0, -1.5]
     # 0 is outside these bounds, so the nearest number counts.
@@ -261,7 +261,7 @@ def test_a_step_without_finite_bounds_is_refused(step):
         lambda codes, label: np.where(label[:, None] > 0, codes, 0),
     ],
 )
-def test_what_has_no_rule_has_no_bounds(step):
+def test_operations_without_a_rule_have_no_bounds(step):
     codes, label = Table(DOMAIN).rows()
     try:
         made = step(codes, label)

@@ -123,7 +123,9 @@ def hold(file: Path, port: int) -> None:
             except EOFError:
                 return
             if method not in ASKED:
-                raise ValueError(f"the server asks for {method!r}; a party has {ASKED}")
+                raise ValueError(
+                    f"a party must be asked for one of {', '.join(ASKED)}; got {method!r}"
+                )
             answer = getattr(holder, method)
             answer = answer(*arguments) if callable(answer) else answer
             if method in SUMMED and answer.dtype == np.uint32:

@@ -16,7 +16,7 @@ from privcurve.datasets.domain import FAIL, MISSING, Domain
 TRAIN = "train"
 TEST = "test"
 
-# Kinds of files that other modules name; `reading` has them all.
+# The kinds of files that other modules refer to; `reading.kinds` has all kinds.
 DELIMITED = "delimited"
 PARQUET = "parquet"
 

@@ -37,7 +37,7 @@ def encode(value: Any, declared: object, place: str) -> Any:
         return _check_finite(kind(value), place)
     if get_origin(kind) is np.ndarray:
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError(f"{place} holds a number that is not finite")
+            raise ValueError(f"{place} must hold only finite numbers")
         return value.tolist()
     if get_origin(kind) is tuple:
         types = _list_item_types(kind, len(value), place)
@@ -91,7 +91,7 @@ def _find_type(declared: object, fits: Any, value: object, place: str) -> Any:
         if fits(kind):
             return kind
     words = " or ".join(map(_name_of, alternatives(declared)))
-    raise ValueError(f"{place} is {_shorten(value)}, not {words}")
+    raise ValueError(f"{place} must be {words}; got {_shorten(value)}")
 
 
 def _has_type(value: Any, kind: Any) -> bool:
@@ -129,7 +129,7 @@ def _list_item_types(kind: object, length: int, place: str) -> tuple[Any, ...]:
     if inner[-1] is Ellipsis:
         return inner[:1] * length
     if len(inner) != length:
-        raise ValueError(f"{place} has {length} items, not {len(inner)}")
+        raise ValueError(f"{place} must have {len(inner)} items; got {length}")
     return inner
 
 
@@ -165,19 +165,19 @@ def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarra
     while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:
         leaves, level = [number for item in leaves for number in item], level + 1
     if any(type(number) not in kinds for number in leaves):
-        raise ValueError(f"{place} holds something other than numbers of type {dtype}")
+        raise ValueError(f"{place} must hold only numbers of type {dtype}")
     try:
         array = np.array(plain, dtype=dtype)
     except (ValueError, OverflowError, TypeError):
         raise ValueError(f"{place} is not an array of {dtype}") from None
     if dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{place} holds a number that is not finite")
+        raise ValueError(f"{place} must hold only finite numbers")
     return array
 
 
 def _check_finite(value: object, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{place} is {value}, which is not finite")
+        raise ValueError(f"{place} must be finite; got {value}")
     return value
 
 

@@ -203,7 +203,7 @@ class Explanation:
         """
         extras.check("matplotlib", "a picture of a model")
         if most < 0:
-            raise ValueError(f"most = {most} is negative")
+            raise ValueError(f"most must be ≥ 0; got {most}")
         from privcurve.models.drawing import draw_shape, make_panels
 
         shapes = [shape.drawn for shape in self.used[:most]]
@@ -212,7 +212,9 @@ class Explanation:
             axes = make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
-            raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
+            raise ValueError(
+                f"axes must have {n_panels} panels, as many as are drawn; got {len(panels)}"
+            )
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
             draw_shape(panel, shape, self.outputs, 1.05 * reach)

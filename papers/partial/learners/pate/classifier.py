@@ -125,15 +125,14 @@ class _Answers:
         new = set(rows) - self.given
         if new and (self._is_copy or self._process != os.getpid()):
             raise ValueError(
-                f"pate: {len(new)} more answers are needed, and this is a copy of the fitted model "
-                "(pickle, deepcopy, n_jobs > 1: leave that out): the fitted one alone counts its "
-                "answers"
+                "pate: a copy of the fitted model (pickle, deepcopy or n_jobs > 1) must get no new "
+                f"rows, because it does not count answers; got {len(new)}: use the fitted model"
             )
         if len(self.given) + len(new) > self._most:
             raise ValueError(
-                f"pate: {len(new)} more answers are needed, but ε pays for {self._most} in "
-                f"addition to the training records, and {len(self.given)} of them are given: fit "
-                "with a larger n_answers"
+                f"pate: there must be at most {self._most - len(self.given)} new rows, because ε "
+                f"pays for {self._most} answers in addition to the training records; got "
+                f"{len(new)}: fit with a larger n_answers"
             )
         self.given |= new
 

@@ -50,7 +50,7 @@ ROW_NAMES = (
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
 
-# Number of lines that determine the separator.
+# Maximum number of records, from the top of a file, that determine its separator.
 _LINES = 200
 
 
@@ -333,7 +333,7 @@ def records_of(
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Detect the encoding and separator of a table, and name its fields."""
+    """Return the format of a text table: encoding, separator and names of fields."""
     with files.open_raw(path) as stream:
         start = stream.read(8)
     encoding = _find_encoding(path, start)

@@ -39,10 +39,10 @@ from privcurve.schema import suggestion
 
 EXCEL = "excel"
 
-# This many records distinguish names from values.
+# Maximum number of records, from the top, that show whether the first one has names or values.
 _MOST_OF_HEADER = 100
 
-# A sheet, its cells, and the names of all sheets.
+# A sheet, its cells by row, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
 # A cell without a value, although a spreadsheet program displays one: its row, the position of its
 # column, and the reason.
@@ -269,14 +269,14 @@ def texts_of(cells: Sequence[object], decimal: str = ".") -> list[str]:
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Find the names of the fields of a sheet."""
+    """Return the format of a sheet, with the names of its fields."""
     rows, sheets = top_rows(path, load_sheet(path, sheet))
     parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
     return replace(name_fields(path, parser, rows, header), sheets=sheets)
 
 
 def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Find the columns of a sheet of unlabelled records."""
+    """Open a sheet of unlabelled records: find its columns, by name or as in the training files."""
     trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
     sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
     trained = replace(trained, sheet=sheet, rows=rows)

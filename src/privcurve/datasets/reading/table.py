@@ -152,8 +152,8 @@ def find_fields(
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has none of the {names}, nor any other required one, in the line "
-            f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
+            f"{source} must have the {names}; no required column is among its {len(fields)} "
+            f"name{'s' * (len(fields) != 1)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."

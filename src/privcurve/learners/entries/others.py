@@ -133,7 +133,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         multiclass=True,
         proof=Proof(
             "docs/proofs.md, 'Private selection'",
-            "tests/privacy/test_selection.py::test_pure_selection_costs_what_is_said_and_that_is_reached",
+            "tests/privacy/test_selection.py::test_the_stated_cost_of_pure_selection_is_attained",
         ),
     ),
 )

@@ -362,7 +362,7 @@ def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[A
         more = "" if most == 2 else f" or more (at most {most})"
         why = labels.ndim == 1 and learner.refuses(n_classes=len(labels))
         raise ValueError(
-            f"classes must be two different labels{more}, not {classes!r}"
+            f"classes must be two different labels{more}; got {classes!r}"
             + (f": {why}" if why else "")
         )
     if any(map(is_absent, labels.tolist())):
