@@ -336,8 +336,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     Each row is an ε and an α. `n_best` is the count (ties count for each α), `lead` the count minus
     the largest count of another α, and `printed` the paper's count, only if the study has all
     domains of the paper. `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of
-    `n_best` over `SHUFFLES` shuffles, in which the errors of the α of each setting change places at
-    random: they show what chance alone gives.
+    `n_best` over `SHUFFLES` shuffles. A shuffle permutes the errors of the α within each setting at
+    random: these counts show what chance alone gives.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)

@@ -130,7 +130,7 @@ def vote_on_flipped_labels(
     """Run the rounds of BRC with thresholds that are best for labels flipped at random.
 
     In each round each label is flipped with the probability `flips`. `codes` are the bins of the
-    records in the only column, `positive` the labels. Weights, errors and noise are those of BRC.
+    records in the only column, `positive` the labels. Weights, errors and noise are as in BRC.
     """
     from privcurve.coding import scale_codes
     from privcurve.privacy.curator import Curator

@@ -37,8 +37,7 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records. Its methods answer questions about them: the name of a method is the
-# question.
+# Makes an object from records. Its methods answer questions: a question is a method's name.
 Make = Callable[[Records], Any]
 
 # Seconds that a scheduler has to answer, and to start its first worker.
@@ -486,7 +485,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # it concerns files and machines, not records
+            return error  # not sealed: the error is about files and machines, not about records
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

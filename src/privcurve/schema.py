@@ -95,8 +95,7 @@ def parse_yaml(text: str, where: str) -> Any:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # A YAML reader accepts all of these: of two equal keys it keeps the last one, and it reads
-        # 0150 as 104.
+        # YAML readers accept these faults: they read 0150 as 104, and keep the last of equal keys.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:

@@ -17,7 +17,7 @@ DRAW = ["repeat", "fold"]
 
 @dataclass(frozen=True)
 class Axes:
-    """The columns of runs that a figure shows: x, y, and those that separate lines and panels.
+    """The columns of runs that a figure shows: x, y, and columns that separate lines and panels.
 
     `y` is a score of a run, or a measure that its learner adds.
     """

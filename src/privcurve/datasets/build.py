@@ -34,22 +34,20 @@ from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Colu
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
-# Bins of a column whose description does not give `n_bins`: as in the thesis. Another number would
-# change the ids of stored runs.
+# Bins of a column without `n_bins`. Another number would change the ids of stored runs.
 DEFAULT_BINS = 10
 # Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
 # (docs/studies.md), and learners that want few bins merge them.
 DRAFTED_BINS = 64
 
-# A column with `whole: true` gets bins of whole numbers if its bounds contain at most this many
-# whole numbers per bin.
+# With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.
 MOST_WHOLE = 4
 
 # Kinds of columns in a description that become numeric or categorical columns.
 DATE = "date"
 TEXT = "text"
 
-# A column's `missing` with this value adds a code for missing values, but no marker.
+# With this value of `missing`, a column has a code for missing values, but no marker of its own.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
@@ -337,7 +335,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
         if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
-            # As many bins as needed for bins of equally many numbers.
+            # Each bin has the same number of whole numbers, which may need fewer than n_bins bins.
             spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
@@ -387,9 +385,9 @@ def _read_bound(bound: float | str) -> float:
     """Return a bound as a number; a day is given as text."""
     try:
         return float(read_day(bound) if isinstance(bound, str) else bound)
-    except ValueError:  # such as the 31st of February
+    except ValueError:  # a day that does not exist, such as February 31
         return float("nan")
-    except OverflowError:  # an integer of more than 308 digits
+    except OverflowError:  # an integer that is too large for a float
         return float("inf")
 
 

@@ -32,7 +32,7 @@ class Columns(NamedTuple):
     # (n_rows, n_columns): numbers in the unit of the file; categories as 0, 1, … without an order.
     X: Matrix
     X_test: Matrix | None  # (n_test, n_columns)
-    categorical: tuple[bool, ...]  # of each column
+    categorical: tuple[bool, ...]  # whether each column is categorical
 
 
 def raw_columns(dataset: Dataset) -> Columns:

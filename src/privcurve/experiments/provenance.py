@@ -145,7 +145,7 @@ _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Yield a set, to which the names of all learners are added that are trained in the context."""
+    """Yield a set that receives the names of all learners that are trained in the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:

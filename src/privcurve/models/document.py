@@ -31,8 +31,7 @@ FORMAT = "privcurve model"
 # The version of the format, which increases when the meaning of files changes.
 FORMAT_VERSION = 1
 
-# Parameters of a learner that a file does not contain: they follow from the domain, except the seed
-# (`random_state`), which is secret.
+# Parameters that a file does not contain: the secret seed, and what follows from the domain.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 

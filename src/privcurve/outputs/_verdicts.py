@@ -414,7 +414,7 @@ def _compared_values(
     """Return the value to subtract from each row of `frame`.
 
     It comes from the rows of `table` that the claim's `less` selects and that have the same keys;
-    if there are several, from the best of them (`against`). It is NaN if there is none.
+    if there are several, from the best of them (`against`). It is NaN if there is no such row.
     """
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)

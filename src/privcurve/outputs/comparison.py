@@ -217,7 +217,7 @@ def compare_by_dataset(
 ) -> pd.DataFrame:
     """Compare methods with a reference on each dataset, at each ε at which both were trained.
 
-    Differences are paired by fold and repeat, in which all methods have the same records.
+    Differences are paired by fold and repeat: a pair of runs has the same records.
     `difference` is the reference's error minus the method's error, by `measure`. `low` and `high`
     are the ends of Student's interval with the level `LEVEL`; :func:`.measures.error_factor` says
     what the standard error covers. `p_value` is from Wilcoxon's signed-rank test over the repeats;

@@ -178,8 +178,8 @@ def error_frame(
     """Compare the errors of all methods with a baseline on each dataset, at each ε, by a measure.
 
     Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
-    `gain` is the baseline's error minus the method's error, paired by fold and repeat, in which all
-    methods have the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
+    `gain` is the baseline's error minus the method's error, paired by fold and repeat: a pair of
+    runs has the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
     errors. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
     counts from 1 among the private methods; ties share the mean of their ranks. A method with a
     failed training or without a selected setting has no error, gain or rank. Methods without

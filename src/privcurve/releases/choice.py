@@ -19,7 +19,7 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
 from privcurve.releases.request import Request, format_parameter
 
-# Users write this in place of a learner's name.
+# The name that users give in place of a learner, to ask for a private choice.
 CHOOSE = "choose"
 
 # The expected number of trainings of `choose`. The default of `tuned` is smaller: a choice among

@@ -417,7 +417,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """The benchmark files of ``snakemake`` without a target, except those of trainings."""
+        """The benchmark files of ``snakemake`` without a target, without the files of trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []

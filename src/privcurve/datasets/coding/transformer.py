@@ -50,12 +50,12 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: object, y: object = None, **fit_params: Any) -> Codes:
-        """Encode the records that train the next step: :func:`encode_frame` with ``train``."""
+        """Encode the training records of the next step: `encode_frame` with ``train=True``."""
         self.fit(X, y)
         return encode_frame(self.domain, X, in_order=False, train=True)
 
     def transform(self, X: object) -> Codes:
-        """Encode a frame or a mapping of columns: :func:`encode_frame`.
+        """Encode a frame or a mapping of columns; see :func:`encode_frame`.
 
         Raises DatasetError if a column is missing, or if a value has no code.
         """
