@@ -67,7 +67,7 @@ def column_names(rows: Any) -> list[Any]:
 # Labels ------------------------------------------------------------------------------------------
 
 
-def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
+def read_labels(y: object, warn: bool = False) -> NDArray[Any]:
     """Convert labels to an array; numbers, truth values and times get a type of NumPy.
 
     Parameters
@@ -155,7 +155,7 @@ def check_word(value: object) -> None:
     check_type(name_type(value))
 
 
-def is_absent(value: Any) -> bool:
+def is_absent(value: object) -> bool:
     """Return whether a value stands for a missing value: None, NaN, NaT or NA."""
     is_nan = isinstance(value, (float, np.floating, np.datetime64)) and value != value
     return type(value).__name__ in ABSENT or bool(is_nan)
@@ -195,7 +195,7 @@ def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
     return np.asarray([shorten(label) if is_float else label for label in labels.tolist()])
 
 
-def shorten(label: Any) -> Any:
+def shorten(label: object) -> Any:
     """Return a float that is a whole number as an integer; other labels are unchanged."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 

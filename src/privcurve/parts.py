@@ -157,7 +157,7 @@ class OpenPart:
     def __repr__(self) -> str:
         return f"Held({Path(self._part.path).name})"
 
-    def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
+    def ask(self, question: str, arguments: tuple[object, ...]) -> Any:
         """Return the result of the method `question` for the records of the part."""
         with self._lock:
             # If an answer fails, its half-changed state is dropped: the next question begins anew.
@@ -281,7 +281,7 @@ class Cluster:
             why = str(error).partition("\n")[0] or type(error).__name__
             raise PartError(f"Dask could not query all parts: {why}") from None
 
-    def _wait(self, futures: Sequence[Any]) -> None:
+    def _wait(self, futures: Sequence[object]) -> None:
         """Wait for answers; raise TimeoutError if all workers are lost and none starts again."""
         from distributed import wait
 

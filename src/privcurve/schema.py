@@ -135,7 +135,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         raise _yaml_error(where, error) from None
 
 
-def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
+def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> None:
     """Check content against a JSON schema; `where` is its name in messages.
 
     `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
@@ -146,7 +146,7 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
         raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
-def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
+def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
     """Return the violations of a schema; violations with the same cause are one fault.
 
     NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.

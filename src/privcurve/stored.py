@@ -21,12 +21,12 @@ METHOD, OLD_METHOD = "method", "arm"
 COLUMNS = ("calibration", METHOD, "other")
 
 
-def stored(word: Any) -> Any:
+def stored(word: object) -> Any:
     """Convert a calibration, or the name of a curve, to its form in files; other values stay."""
     return _replace_word(word, SPOKEN, STORED)
 
 
-def spoken(word: Any) -> Any:
+def spoken(word: object) -> Any:
     """Convert a calibration, or the name of a curve, to its form in the API; other values stay."""
     return _replace_word(word, STORED, SPOKEN)
 

@@ -149,7 +149,7 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"{message}not meant so, or write {text}"
 
 
-def _keys(node: yaml.Node, loader: Any) -> Faults:
+def _keys(node: yaml.Node, loader: object) -> Faults:
     """Yield a fault for each key that is no single word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
@@ -168,7 +168,7 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
-def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
+def _repeated_keys(node: yaml.Node, loader: object) -> Faults:
     """Yield a fault for each repeated key of a mapping, with the lines of both keys."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():

@@ -53,7 +53,7 @@ NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 # --- what goes over the wire: a line of JSON each way ------------------------------------------
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """Return an argument or answer as plain JSON. No code is sent, so none can be executed."""
     if isinstance(value, np.ndarray):
         numbers = base64.b64encode(value.tobytes()).decode()
@@ -65,7 +65,7 @@ def encode(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def decode(value: Any) -> Any:
+def decode(value: object) -> Any:
     """Return the value that :func:`encode` wrote as JSON."""
     if isinstance(value, list):
         return list(map(decode, value))

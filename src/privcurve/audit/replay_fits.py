@@ -361,7 +361,7 @@ class Replay(Curator):
         return noise
 
 
-def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
+def _leader_next(leaders: Sequence[object], place: int, more: str) -> Any:
     """Return `leaders[place]`; if it does not exist, raise BreachError with the reason `more`."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)

@@ -59,7 +59,7 @@ class States:
         return columns
 
 
-def fitted_attributes(model: Any) -> dict[str, Any]:
+def fitted_attributes(model: object) -> dict[str, Any]:
     """Return all attributes of a fitted model, by name, without its parameters."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
@@ -78,7 +78,7 @@ class _Holder(NamedTuple):
     form: tuple[Any, ...] = ()
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[Any]:
     """Yield all values within a model's attribute, depth first; containers come as `_Holder`.
 
     Other values are arrays, numbers, texts, statements and None.
@@ -123,7 +123,7 @@ def _is_same_leaf(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-def numbers(value: Any) -> Floats:
+def numbers(value: object) -> Floats:
     """Convert a model's attribute to numbers, in one dimension.
 
     A container becomes its number of parts, then its parts; texts and statements become checksums.

@@ -235,7 +235,7 @@ class Schema:
             )
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         """Set the possible values of a column: a pair of bounds, a list of categories or a mapping.
 
         The name ``unit`` sets the unit of privacy: a mapping as in a new schema, or the word
@@ -333,7 +333,7 @@ class Schema:
         names = list(self.domain.label.names)
         return self._values if len(self._values) == len(names) else names
 
-    def classes_as(self, y: Any) -> list[Any]:
+    def classes_as(self, y: object) -> list[Any]:
         """Return the classes in the type of `y`, so that they equal the labels in `y`.
 
         The result is `classes` if they have this type (numbers and truth values count as one type),
@@ -421,7 +421,7 @@ class Schema:
             return labels.astype(np.int64)
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
-    def positions_need_rows(self, y: Any) -> bool:
+    def positions_need_rows(self, y: object) -> bool:
         """Return whether labels are positions, and one of the numbers 0 … K − 1 is also a class."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
@@ -524,7 +524,7 @@ def _describe_label(value: object) -> dict[str, Any]:
     return {"column": "label", "classes": classes}
 
 
-def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _write_words(entry: Mapping[str, object], keys: Sequence[str]) -> dict[str, Any]:
     """Return an entry as keys of a description; values at `keys` become texts or whole numbers."""
     words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
     for key in keys:
@@ -565,7 +565,7 @@ def _list_labels(label: Any) -> list[Any]:
     return [given.plain_label(value) for value in values]
 
 
-def _plain_bound(value: Any) -> Any:
+def _plain_bound(value: object) -> Any:
     """Convert a bound that is a day of NumPy or pandas, or a Decimal, to a date or a float."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[D]").item()
@@ -586,7 +586,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _yaml_value(value: Any) -> Any:
+def _yaml_value(value: object) -> Any:
     """Convert a value to types that YAML has: lists for tuples and arrays, texts for dates."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(entry) for key, entry in value.items()}

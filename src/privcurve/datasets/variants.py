@@ -75,7 +75,7 @@ def _expand_names(patterns: Iterable[str]) -> list[str]:
     return [name for pattern in patterns for name in names_of(pattern)]
 
 
-def compose_words(value: Any) -> Any:
+def compose_words(value: object) -> Any:
     """Normalize all texts in a value, including keys and entries of lists and mappings, to NFC."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)

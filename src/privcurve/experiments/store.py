@@ -43,7 +43,7 @@ class Stored(NamedTuple):
     code: str
 
 
-def _has(result: Mapping[str, Any], score: str) -> bool:
+def _has(result: Mapping[str, object], score: str) -> bool:
     """Return whether a result has a score.
 
     The score may be null for a measure of `NEW`: the learner then lacks the measure.

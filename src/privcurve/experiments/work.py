@@ -79,7 +79,7 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
     results.write(job.file, tables.values(), [*facts.values()])
 
 
-def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:
+def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
     """Return `trained`, with the code that trained and selected what the fresh trainings depend on.
 
     `grid` is the fact about the curve's grid if the same job trained it.

@@ -22,7 +22,7 @@ import numpy as np
 MOST_DIMENSIONS = 4
 
 
-def encode(value: Any, declared: Any, place: str) -> Any:
+def encode(value: Any, declared: object, place: str) -> Any:
     """Convert a value of the type `declared` to plain JSON.
 
     The type is ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a
@@ -46,7 +46,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     return {name: encode(getattr(value, name), inner, f"{place}.{name}") for name, inner in pairs}
 
 
-def decode(plain: Any, declared: Any, place: str) -> Any:
+def decode(plain: Any, declared: object, place: str) -> Any:
     """Convert plain JSON from :func:`encode` back to a value of the type `declared`.
 
     An array gets the declared dtype; a list becomes a tuple. Raises ValueError if the content does
@@ -73,7 +73,7 @@ _SCALARS = (bool, int, float, str)
 _NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}
 
 
-def alternatives(declared: Any) -> tuple[Any, ...]:
+def alternatives(declared: object) -> tuple[Any, ...]:
     """Return the types in a union; for another type, the type alone."""
     if get_origin(declared) in (Union, UnionType):
         return tuple(map(_resolve_alias, get_args(declared)))
@@ -105,7 +105,7 @@ def _has_type(value: Any, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _matches_type(plain: Any, kind: Any) -> bool:
+def _matches_type(plain: object, kind: object) -> bool:
     """Return whether plain JSON has the form of a value of the type `kind`."""
     if kind in (int, float):
         return isinstance(plain, (int, kind)) and not isinstance(plain, bool)
@@ -120,7 +120,7 @@ def _matches_type(plain: Any, kind: Any) -> bool:
     return names - _list_defaults(kind) <= plain.keys() <= names
 
 
-def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+def _list_item_types(kind: object, length: int, place: str) -> tuple[Any, ...]:
     """Return the type of each item of a tuple type `kind`, for a tuple of `length` items.
 
     Raises ValueError if the type has another length.

@@ -109,7 +109,7 @@ class Model:
             )
         return rows
 
-    def predict_frame(self, frame: Any) -> NDArray[Any]:
+    def predict_frame(self, frame: object) -> NDArray[Any]:
         """Predict the label of each row of a frame, as the column of the label has it.
 
         Returns

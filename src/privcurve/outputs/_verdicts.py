@@ -513,12 +513,12 @@ def jackknife(left_out: Sequence[float]) -> float:
     return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
 
 
-def list_texts(value: Any) -> list[str]:
+def list_texts(value: object) -> list[str]:
     """Return the value of a key, or each value of a list, as written by :func:`key_text`."""
     return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
-def key_text(value: Any) -> str:
+def key_text(value: object) -> str:
     """Write the value of a key as text, so that equal keys are found after reading a file.
 
     Numbers are shortened: writing a float to a file and reading it may change its last bit.

@@ -214,7 +214,7 @@ def scores(
         yield {"fold": split.fold, "repeat": split.repeat, **result}
 
 
-def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
+def fit_boosting(X: object, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
     """Fit scikit-learn's histogram gradient boosting with its defaults.
 
     `categorical` says which columns of `X` are categories.

@@ -122,7 +122,7 @@ class Record(NamedTuple):
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
-def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
+def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
     """Return whether `made_of` has the present value of a fact about an encoded dataset.
 
     Also true if the present value is unknown.

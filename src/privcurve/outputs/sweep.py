@@ -192,7 +192,7 @@ class Sweep(Output):
         return figure, pd.concat(points, ignore_index=True)
 
 
-def _may_have(method: Method, name: str, wanted: Any) -> bool:
+def _may_have(method: Method, name: str, wanted: object) -> bool:
     """Return whether a training of `method` can have the value `wanted` in the column `name`.
 
     It is true for columns that are not known before training.

@@ -287,14 +287,14 @@ class BudgetLedger:
             self._append(file, line)
         return release
 
-    def note_comparison(self, facts: Mapping[str, Any]) -> None:
+    def note_comparison(self, facts: Mapping[str, object]) -> None:
         """Append a line about a comparison of learners on the records, which is not private."""
         with _open(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
 
-    def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
+    def close(self, release: Release, state: str, facts: Mapping[str, object]) -> None:
         """Append the line that ends a release as ``done`` or ``failed``; its price stays spent.
 
         `facts` may contain `delta`: the δ to charge, if it is smaller than the reserved δ.

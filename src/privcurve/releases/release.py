@@ -323,7 +323,7 @@ def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
     return (same or at_price)[0]
 
 
-def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
+def _check_same(entry: Release, facts: Mapping[str, object], ledger: Path) -> None:
     """Raise ReleaseError if a release to resume began with other records, settings or seed."""
     for key, value in facts.items():
         if entry.facts.get(key) != value:

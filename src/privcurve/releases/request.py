@@ -308,7 +308,7 @@ def make_records(domain: Domain, n: int) -> Records:
     return Records(codes, y, counts, np.array(domain.n_bins))
 
 
-def format_parameter(value: Any) -> str:
+def format_parameter(value: object) -> str:
     """Return the value of a parameter as text for readers."""
     if value is None:
         return "none"

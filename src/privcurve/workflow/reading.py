@@ -131,7 +131,7 @@ def configured() -> dict[str, Any]:
     return dict(content) if isinstance(content, dict) else {}
 
 
-def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
+def options(configuration: Mapping[str, object], folder: Path, keys: Iterable[str] = ()) -> str:
     """Return the command-line options that give a job this configuration.
 
     They have the values that differ from config/config.yaml, which the job reads itself
@@ -167,7 +167,7 @@ def _read_value(text: str, where: str) -> Any:
         return schema.parse_yaml(text, where)
 
 
-def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
+def study_files(configuration: Mapping[str, object], root: Path) -> dict[str, Path]:
     """Return the paths of study files by study name, sorted by name.
 
     If the configuration names a folder of studies, the files are in this folder and in the user's

@@ -158,7 +158,7 @@ def amount_of(text: str, decimal: str) -> float | None:
         return None
 
 
-def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
+def _read_each(values: object, read: Callable[[Any], tuple[float, str]]) -> Amounts:
     """Read a column by a call of `read` for each distinct cell.
 
     `read` returns the number in a cell, or NaN; and the fault of the cell, or an empty text. A cell

@@ -97,7 +97,7 @@ class Tally(RefusedValues):
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
 
-    def add(self, values: Any) -> None:
+    def add(self, values: object) -> None:
         """Encode values, and count them."""
         coded = self._coder.code(values)
         if coded.amounts is None:

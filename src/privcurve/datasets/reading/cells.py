@@ -95,7 +95,7 @@ def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     return cells, indices.to_numpy(zero_copy_only=False).astype(np.intp, copy=False)
 
 
-def count_cells(values: Any) -> Iterator[tuple[Any, int]]:
+def count_cells(values: object) -> Iterator[tuple[Any, int]]:
     """Yield each distinct cell of a column, and how often it occurs."""
     cells, places = list_cells(values)
     yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)

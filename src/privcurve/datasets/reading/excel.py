@@ -172,7 +172,7 @@ def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
                 yield row + 1, j, _MERGED
 
 
-def _read_xml(file: RawFile, sheet: Any) -> bytes:
+def _read_xml(file: RawFile, sheet: object) -> bytes:
     """Return the XML of a sheet in an ``.xlsx`` file; empty bytes for other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
@@ -259,7 +259,7 @@ def _filter_rows(
             yield number, row
 
 
-def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+def texts_of(cells: Sequence[object], decimal: str = ".") -> list[str]:
     """Return the cells of a row as stripped texts; an empty cell is an empty text."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 

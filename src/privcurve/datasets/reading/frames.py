@@ -29,7 +29,7 @@ FRAME = "the frame"
 _SPANS = (timedelta, np.timedelta64)
 
 
-def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
+def frame_tables(domain: Domain, frame: object, in_order: bool) -> tuple[int, Iterator[RawTable]]:
     """Return the number of rows of a frame, and an iterator over its rows in pieces.
 
     The pieces have the columns of the domain. `frame` is a DataFrame, an Arrow table, a structured
@@ -111,7 +111,7 @@ def _warn_of_index(columns: Iterable[object]) -> None:
         )
 
 
-def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
+def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
     """Return the columns of rows without names, or with the names 0, 1, 2, …, one per row.
 
     Raises DatasetError if the domain has several columns and `in_order` is false, or if the number
@@ -135,19 +135,19 @@ def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
     return matrix.T
 
 
-def _make_matrix(rows: Any) -> Any:
+def _make_matrix(rows: object) -> Any:
     """Convert rows to an array; rows in lists become an array of objects, which keeps all types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
-def _name_of(key: Any) -> str:
+def _name_of(key: object) -> str:
     """Return the name of a column in NFC, so that names which look equal are equal."""
     return compose(str(key))
 
 
-def _convert(name: str, values: Any) -> Any:
+def _convert(name: str, values: object) -> Any:
     """Return a column as an Arrow array if its values have a common type, else as a list."""
     import pyarrow
 
