@@ -33,9 +33,8 @@ from privcurve.privacy.ledger import PrivacyStatement
 class RandomTreesModel:
     """An ensemble of complete trees: a question at each inner node, and values of the leaves."""
 
-    # (n_trees, 2**depth − 1): the question of each inner node, numbered as in
-    # `privcurve.kernels.trees.choice`; −1 for none. The children of node i are 2i + 1 (answer no)
-    # and 2i + 2 (yes).
+    # (n_trees, 2**depth − 1): questions, numbered as in `kernels.trees.form`; −1 for none.
+    # Inner node i has the children 2i + 1 (answer no) and 2i + 2 (answer yes).
     questions: Ints
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score

@@ -17,8 +17,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md): FEW
-# for learners that test a single bin, SOME for learners that estimate a number for each bin.
+# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md).
+# FEW is for learners that test a single bin, SOME for learners that estimate a number per bin.
 FEW, SOME = 8, 12
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
@@ -59,8 +59,7 @@ class MechanismParameters:
     mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 
 
-# A condition for parameters of trees. In LazyBB they have no effect with 1-rules; a learner without
-# the parameter `weak_learner` ignores the condition.
+# Parameters of trees have no effect in LazyBB with 1-rules; other learners ignore this condition.
 _OF_TREES = {"weak_learner": ("topdown",)}
 
 
@@ -265,8 +264,7 @@ class TunedParameters:
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # Values closer to -1 than -0.9 are not tried: with some expected numbers of runs they are
-    # refused.
+    # Values below -0.9 are not tried: with some expected numbers of runs they are refused.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)

@@ -11,13 +11,11 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Slope added to a link. Where the link is flat (0), it gives the predicted label the larger
-# probability.
+# Slope added to a link: where the link is 0, the predicted label still gets the larger probability.
 SLOPE = 1e-9
 
-# The log-odds of a label that all records have. It must be finite, so that the log-loss is finite;
-# the probability is 1 minus the relative rounding error of a float32, as in scikit-learn's gradient
-# boosting.
+# The log-odds of a label that all records have; they must be finite for a finite log-loss.
+# The probability is 1 minus the relative rounding error of a float32, as in scikit-learn.
 CERTAIN = log(2.0**23 - 1)
 
 

@@ -142,8 +142,7 @@ class Explained:
 
     def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # `privcurve.explain` imports its module only now: models may import learners, not the
-        # reverse.
+        # Imported late: the module of `privcurve.explain` imports learners.
         return privcurve.explain(self, domain)
 
     @property
