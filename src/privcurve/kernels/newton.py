@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 
-# The last step is the first whose largest entry is at most this share of the solution's.
+# Stop after a step whose largest entry is at most this share of the solution's largest entry.
 LAST_STEP = 1e-8
 
 # A step that moves each margin by at most m can't increase the value if m ≤ 1.79.

@@ -302,7 +302,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             (learner,) = learners
             curators = [Curator(generator_of(learner.random_state, learner._facts(records.n)))]
         sealing.fit(learners, records, curators)
-        copies: dict[int, Any] = {}  # memo of `deepcopy`: parameters of all settings, copied once
+        copies: dict[int, Any] = {}  # memo of `deepcopy`: shared parameters are copied once
         for learner, curator in zip(learners, curators, strict=True):
             statement = curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)

@@ -157,7 +157,7 @@ def dpboost(
                 source=source,
             )
             ledger += splits.entries(level_epsilon, delta == 0)
-        # The entry has the noise of the first tree; later trees have less, as `leaf_l1` says.
+        # The entry has the noise of the first tree; later trees have less noise: see `leaf_l1`.
         leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(

@@ -233,7 +233,7 @@ def tables_with_label(
 
 
 def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
-    """Add to tables with the label the tables of their columns without it, and of the label alone.
+    """Extend tables with the label by their sums: tables without the label, and the label alone.
 
     A table with the label has one or two other columns. The order of the result is fixed.
     """

@@ -26,7 +26,7 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-# Residuals are clipped to ±CLIP: the minimiser's decisions stay (docs/proofs.md, 'Tools').
+# Residuals are clipped to ±CLIP, which preserves decisions (docs/proofs.md, 'Tools').
 # They are rounded to integer multiples of RESIDUAL_UNIT: their sums are exact in any order.
 CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
 ROOT_TWO = math.sqrt(2)

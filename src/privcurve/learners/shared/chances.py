@@ -25,7 +25,7 @@ def only_label(signs: Signs) -> int | None:
 
 
 def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
-    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`."""
+    """Return the logarithm of each class's share of the records, clipped below at −`CERTAIN`."""
     shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
     return logs(np.maximum(shares, exp(-CERTAIN)))
 
