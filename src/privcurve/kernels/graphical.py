@@ -28,8 +28,7 @@ class CliqueCells(NamedTuple):
     """Positions of the cells of a junction tree's cliques and separators."""
 
     starts: Ints  # (n_cliques + 1,): the first cell of each clique, then the number of all cells
-    # (n_cells,): for each cell, the cell of its clique's separator, in the array of all separators
-    own: Index
+    own: Index  # (n_cells,): for each cell of a clique, the cell of the clique's separator
     separated: Ints  # (n_cliques + 1,): the first cell of each separator, then their number
     parents: Ints  # (n_cliques,): the position of each clique's parent; −1 for the root
     # (n_cliques + 1,): where each clique's part of `above` starts; the root's part is empty.

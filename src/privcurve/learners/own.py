@@ -90,7 +90,10 @@ def path_of(name: str) -> Path:
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner, with the complete path of its class."""
+    """Return the entry of a user's own learner, with the absolute path of its class.
+
+    Raises ValueError if the file's `ENTRY` or class is missing, or they do not fit each other.
+    """
     module = _load_module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:

@@ -39,7 +39,7 @@ class RandomTreesModel:
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score
     batch: int  # number of trees of each round
-    n_bins: Ints  # (n_columns,)
+    n_bins: Ints  # (n_columns,): number of codes of each column
 
     def describe(
         self,

@@ -110,7 +110,7 @@ class TreeModel:
     """Trees that vote: each predicts −1 or +1, and the score of a row is the sum."""
 
     forest: Forest
-    n_bins: Ints  # (n_columns,)
+    n_bins: Ints  # (n_columns,): number of codes of each column
 
     @property
     def n_rounds(self) -> int:

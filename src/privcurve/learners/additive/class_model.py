@@ -22,8 +22,8 @@ class ClassModel:
     errors are 0: they are not estimated for more than two classes.
     """
 
-    intercepts: Floats  # (n_classes,)
-    intercept_errors: Floats  # (n_classes,)
+    intercepts: Floats  # (n_classes,): the intercept of each class's score
+    intercept_errors: Floats  # (n_classes,): standard errors of `intercepts`
     # By column, (n_classes, n_bins): what each code adds to each class's score; 0 without effect.
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]  # standard errors of `class_shapes`, of the same shapes

@@ -39,8 +39,8 @@ LEAST_VARIANCE = 5.0
 class Layer(NamedTuple):
     """A layer of a network."""
 
-    weights: Floats  # (n_inputs, n_outputs)
-    bias: Floats  # (n_outputs,)
+    weights: Floats  # (n_inputs, n_outputs): the factor of each input in each output
+    bias: Floats  # (n_outputs,): the constant of each output
 
 
 class Counts(NamedTuple):
