@@ -106,7 +106,7 @@ def _of_clipped(n_ones: int, width: int) -> Bounds:
 
 
 def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
-    """Return the bounds of the outer product of a record's row (lemma D8 of docs/proofs.md)."""
+    """Return the bounds of the outer product of a record's row (lemma D8)."""
     entries = np.ones(width * (width + 1) // 2)
     entries[width:] = ROOT_TWO
     l1 = float(n_ones * n_ones)
