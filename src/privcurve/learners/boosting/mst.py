@@ -158,7 +158,7 @@ def nearest_tables(
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])
-    # Variance of the pairs' noise over the columns': equal budgets, and one pair fewer than columns.
+    # Variance of the pairs' noise over the columns': equal budgets, one pair fewer than columns.
     variance = len(edges) / len(columns)
 
     def tables(multipliers: Floats) -> tuple[list[Floats], list[Floats]]:
