@@ -19,14 +19,14 @@ from privcurve.kernels.trees.levels import column_of, divide, open_questions, pi
 
 from ._m_alpha import bayes_weight
 
-# Ways to choose a question: the best score; the largest score/scale + noise, with given noise; or
-# the exponential mechanism, sampled in this module.
+# Ways to choose a question: the best score; the largest score/scale + given noise; or the
+# exponential mechanism, which this module samples.
 BEST = 0
 NOISY = 1
 DRAWN = 2
 
-# A question is drawn by rejection sampling if each proposal is accepted with a probability of at
-# least e^−MOST_REJECTED. Otherwise it is faster to compute all scores.
+# Proposals of rejection sampling must be accepted with a probability of at least e^−MOST_REJECTED;
+# otherwise it is faster to compute all scores.
 MOST_REJECTED = 1.0
 
 
@@ -72,8 +72,8 @@ class Growth(NamedTuple):
     # (2**depth + 1,): node i of the present level has the rows order[starts[i] : starts[i + 1]].
     starts: Ints
     sums: Floats  # (2**(depth + 1) - 1, 2): weight of each label in each node, negative first
-    # (2**(depth + 1) - 1, n_bins): which bins can occur at each node. If the first length is 1,
-    # questions are not restricted to bins that can occur.
+    # (2**(depth + 1) - 1, n_bins): which bins can occur at each node.
+    # With the shape (1, n_bins), nodes may ask all questions.
     possible: Bools
 
     def error(self, level: int) -> float:
@@ -215,8 +215,7 @@ def _grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Write the row to both ends, which avoids a branch: a later row overwrites the wrong
-            # one.
+            # Write the row to both ends, without a branch; a later row overwrites the wrong one.
             moved[first] = row
             moved[last] = row
             first += yes

@@ -88,8 +88,8 @@ def _compute_utility(
 ) -> tuple[Floats, Floats]:
     order = np.argsort(sums, kind="stable")
     mass, positive = (weights * counts)[order], positive[order]
-    # A threshold above a row's projection classifies the row as negative. So each row that the
-    # threshold passes adds its weight to the wrong ones if it is positive, else subtracts it.
+    # A threshold classifies rows below it as negative, and rows above it as positive.
+    # When it passes a row, the row becomes wrong if it is positive, and right if it is negative.
     turned = np.cumsum(np.where(positive, mass, -mass))
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()
     ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])

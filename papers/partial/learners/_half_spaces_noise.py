@@ -95,9 +95,8 @@ class BRCNoise:
     largest: float  # the upper cap, c₂
     epsilon: float
     delta: float
-    # `published`: the noise of an estimate is Lap(c₁c₂T/(εn)) (Theorems 3 and 4), even if δ > 0, as
-    # the paper has only pure differential privacy. `proved`: it is Lap(Δ_tT/ε) for δ = 0, and
-    # Gaussian noise in proportion to Δ_t for δ > 0 (T: the number of rounds).
+    # `published`: the noise is Lap(c₁c₂T/(εn)) for any δ (Theorems 3 and 4; T rounds).
+    # `proved`: it is Lap(Δ_tT/ε) for δ = 0; for δ > 0 it is Gaussian, in proportion to Δ_t.
     calibration: str
     estimate: str = ERROR  # the estimated quantity: `error` or `edge`
     # The share of the budget for the private choice of thresholds; 0 if they are drawn instead.
@@ -167,8 +166,7 @@ class BRCNoise:
         if self._is_pure:
             of_round = self.epsilon / rounds
             return (1 - share) * of_round, share * of_round, BASIC
-        # Split ρ (zCDP) over the calls: Gaussian noise of size a costs a²/2, a choice of range r
-        # costs r²/8.
+        # Split ρ (zCDP): Gaussian noise of size a costs a²/2, a choice of range r costs r²/8.
         gaussian, ranged = math.sqrt(2 * (1 - share)), math.sqrt(8 * share)
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:

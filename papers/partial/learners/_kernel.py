@@ -13,8 +13,8 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.jit import jit
 
-# Maximum number of fractional bits of a weight. Its rounding is far below any noise, and a weight
-# times a float64 is exact to the last of these bits.
+# Maximum number of fractional bits of a weight. Rounding to them is far below any noise.
+# A weight times a float64 is exact to the last of these bits.
 LARGEST_BITS = 40
 
 # Number of rows in a block, such that all columns of a block fit into the cache.

@@ -228,8 +228,7 @@ _PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
 LOG_ROOT_TWO_PI = float.fromhex("0x1.d67f1c864beb5p-1")
 # For |x| above this, e^{-x²/2} is 0 in float64.
 _NO_DENSITY = 39.0
-# Number of terms of the continued fraction at x = 1, where the omitted rest is below 2⁻⁵³ of the
-# value; larger x need fewer terms.
+# Terms of the continued fraction at x = 1, for a rest below 2⁻⁵³; larger x need fewer terms.
 _MOST_TERMS = 350
 
 

@@ -40,17 +40,18 @@ class Stage(NamedTuple):
     A weight matrix has a row per input and a column per output.
     """
 
-    first: Floats  # (N_FEATURES, or N_FEATURES + H after the first stage, H)
+    # Features (after the first stage also states) of bins to states: (N_FEATURES [+ H], H).
+    first: Floats
     first_bias: Floats  # (H,)
-    common: Floats  # (N_COMMON, H)
+    common: Floats  # (N_COMMON, H): features of the table to the common state
     common_bias: Floats  # (H,)
-    square: Floats  # (n_blocks, 8, H, H)
-    square_bias: Floats  # (n_blocks, 8, H)
-    column: Floats  # (n_blocks, 4, 2·H + N_COLUMN, H)
-    column_bias: Floats  # (n_blocks, 4, H)
-    last: Floats  # (H, N_OUT)
+    square: Floats  # (n_blocks, 8, H, H): layers of bins, CENTRE to CONTEXT
+    square_bias: Floats  # (n_blocks, 8, H): constants of `square`
+    column: Floats  # (n_blocks, 4, 2·H + N_COLUMN, H): layers of columns, QUERY to DIRECT
+    column_bias: Floats  # (n_blocks, 4, H): constants of `column`
+    last: Floats  # (H, N_OUT): states of bins to outputs
     last_bias: Floats  # (N_OUT,)
-    intercept: Floats  # (H, 2)
+    intercept: Floats  # (H, 2): common state to the step of the intercept
     intercept_bias: Floats  # (2,)
 
 
@@ -62,7 +63,7 @@ class Sums(NamedTuple):
     deviations: tuple[float, float]  # standard deviations of the noise of `positive`, `negative`
     totals: tuple[float, float]  # totals over the records of the class, and over all others
     total_deviations: tuple[float, float]  # standard deviations of the noise of the totals
-    starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
+    starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
     ordered: NDArray[np.bool_]  # (n_columns,): whether the bins of a column are ordered
     laplace: bool  # whether the noise is Laplace noise; otherwise it is Gaussian
 

@@ -12,10 +12,10 @@ from privcurve.kernels.arithmetic import dot, norm
 # Number of recent steps that L-BFGS keeps to estimate the curvature.
 MEMORY = 10
 
-# A step is accepted if it reduces the value by at least the share LOWER of what the slope predicts
-# (Armijo). If the value changes by less than its relative rounding error ROUNDING, a step is
-# accepted if it reduces the slope in its direction to at most the share FLATTER (Hager and Zhang,
-# 2005). A rejected step is halved; below the length SHORTEST float64 allows no progress.
+# A step is accepted if the value falls by at least the share LOWER of what the slope predicts.
+# If the value changes by less than its relative rounding error ROUNDING, a step is accepted if the
+# slope along it falls to at most the share FLATTER (Hager and Zhang, 2005).
+# Other steps are halved; below the length SHORTEST, float64 allows no progress.
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12

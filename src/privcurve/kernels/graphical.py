@@ -28,14 +28,12 @@ class CliqueCells(NamedTuple):
     """Positions of the cells of a junction tree's cliques and separators."""
 
     starts: Ints  # (n_cliques + 1,): the first cell of each clique, then the number of all cells
-    # (n_cells,): for each cell, the cell of its clique's separator, in the array of all separators
-    own: Index
+    own: Index  # (n_cells,): for each cell of a clique, the cell of the clique's separator
     separated: Ints  # (n_cliques + 1,): the first cell of each separator, then their number
     parents: Ints  # (n_cliques,): the position of each clique's parent; −1 for the root
     # (n_cliques + 1,): where each clique's part of `above` starts; the root's part is empty.
     above_starts: Ints
-    # For each clique, and each cell of its parent: the cell of the clique's separator, in the array
-    # of all separators.
+    # For each clique, and each cell of its parent: the cell of the clique's separator.
     above: Index
 
 
@@ -121,8 +119,8 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # The clique of this step minus its own column is contained in the clique of its next
-        # member. If both have the same size, they are equal, so that the next one is not maximal.
+        # The clique of this step, without its own column, is part of the clique of its next member.
+        # If both have the same size they are equal, and the next clique is not maximal.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
@@ -187,7 +185,7 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
                 largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
                 potentials[first + i] += largest[above[shift + i]]
-    # Now `beliefs` has the probabilities of each clique given its separator, not yet normalised.
+    # Now `beliefs` has the probabilities of each clique given its separator, not normalised.
     # Multiply them by the marginals of the separators, from the root to the leaves.
     ratios = np.zeros(separated[n])
     for k in range(n):

@@ -29,7 +29,7 @@ class Questions(NamedTuple):
     columns: Ints  # (n_questions,): the column of each question
     low: Ints  # (n_questions,): the first bin of the range, numbered through all columns
     high: Ints  # (n_questions,): the last bin of the range
-    numbers: Ints  # (n_questions,): the number of the question in `privcurve.kernels.trees.choice`
+    numbers: Ints  # (n_questions,): the number of each question in `privcurve.kernels.trees.form`
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
 
 

@@ -31,8 +31,7 @@ class _Files(IndexDataCacheFile):
     """The cache files of a function, named by a hash of types, processor and code."""
 
     def save(self, key: object, data: object) -> None:
-        # Store the data packed: data of older code may refer to functions that no longer exist, so
-        # `load` must compare the stamps before it unpacks them.
+        # Packed: older data may refer to lost functions, so `load` must check the stamps first.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
     def load(self, key: object) -> Any:

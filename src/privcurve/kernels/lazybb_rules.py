@@ -69,8 +69,7 @@ def boost(
     """
     if noise is None:
         noise = np.empty((0, 0))
-    # The kernel counts votes for +1 and mirrors the levels of negative rows. So convert margins,
-    # which have the sign of the label, to scores.
+    # The kernel counts votes for +1, so convert margins (signed by the label) to scores.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
     # Numba would compile the kernel again for a read-only array such as a plan's rates: copy it.
@@ -85,8 +84,8 @@ def _boost(
     levels, spread, step, density, learning_rate, unit, normalise = weighed
     n_rows = len(counts)
     n_rounds = len(rates)
-    # The state of a row is its first level plus `step` for each vote +1. States of rows with a
-    # negative label begin at `side`, so that one table look-up gives the signed weight.
+    # The state of a row is its first level plus `step` for each vote for +1.
+    # Rows with a negative label start at `side`: one table look-up then gives the signed weight.
     side = spread + step * n_rounds + 1
     state = np.empty(n_rows, np.uint32)
     histogram = np.zeros(2 * side, np.int64)
@@ -164,9 +163,8 @@ def literal_error(bins: Ints, positive_weight: int, negative_weight: int, litera
     `bins` has Σ μ·y over the rows in each bin; the two weights are Σ μ over the rows of each label.
     """
     b = literal >> 1
-    # The literal "in bin b" is right for rows with y = +1 in the bin and for rows with y = −1
-    # outside. The constant +1 is this literal for a bin with all rows, where Σ μ·y is the positive
-    # minus the negative weight.
+    # The literal "in bin b" is right for positive rows in the bin and negative rows outside.
+    # The constant +1 is this literal for a bin that contains all rows.
     inside = bins[b] if b < len(bins) else positive_weight - negative_weight
     if literal & 1 == 0:
         return positive_weight - inside

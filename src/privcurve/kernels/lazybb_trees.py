@@ -37,27 +37,23 @@ class BinnedRows(NamedTuple):
 class TreeNoise(NamedTuple):
     """All random numbers of a fit. The kernel adds scores to them in place."""
 
-    # Noise of the choices of splits. Trees grown by levels: (n_rounds, 2**depth − 1, n_questions),
-    # Gumbel for the exponential mechanism or standard exponential for permute-and-flip. Trees grown
-    # best first: (n_rounds, n_splits, 1), uniform. At ε = ∞ the last axis has length 0.
+    # Noise of the choices of splits; the last axis has length 0 at ε = ∞.
+    # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel or (for permute-and-flip) standard
+    # exponential. Best first: (n_rounds, n_splits, 1), uniform.
     splits: Floats
-    # Noise of the choices of 1-rules, which may replace the last level of splits:
-    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2), drawn like `splits`. Without 1-rules, all
-    # lengths but the first may be 0.
+    # Noise of the choices of 1-rules in place of the last level of splits; drawn like `splits`.
+    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2); without 1-rules the last two may be 0.
     rules: Floats
-    # (n_rounds, n_nodes): noise that is added to rate · margin of a leaf. It is 0 at ε = ∞ and with
-    # 1-rules.
+    # (n_rounds, n_nodes): noise of rate · margin of a leaf; 0 at ε = ∞ and with 1-rules.
     labels: Floats
 
 
 class Forest(NamedTuple):
     """Trees in the order of the rounds, as model files store them."""
 
-    # (n_trees, n_nodes): the number of each node's question (see `privcurve.kernels.trees.form`);
-    # −1 for a leaf.
+    # (n_trees, n_nodes): each node's question, numbered as in `kernels.trees.form`; −1 for a leaf.
     splits: Ints
-    # (n_trees, n_nodes): the child for the answer no; the child for yes is the node after it. 0 for
-    # a leaf.
+    # (n_trees, n_nodes): the child for the answer no, 0 for a leaf; the next node is for yes.
     children: Ints
     labels: Signs  # (n_trees, n_nodes): −1 or +1 for a leaf; 0 for an internal node
 

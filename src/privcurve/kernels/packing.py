@@ -31,12 +31,10 @@ class PackedRows(NamedTuple):
 
     columns: NDArray[np.uint16]  # (n_columns, n_rows): the codes; each column is contiguous
     cells: NDArray[Any]  # (n_rows, n_groups), uint16 or uint32: the cell of each row in each group
-    # (n_groups + 1,): the cells of group g are `group_starts[g]` up to `group_starts[g + 1]`
-    # (exclusive).
+    # (n_groups + 1,): the first cell of each group, then the number of all cells.
     group_starts: Ints
     groups: Ints  # (n_columns,): the group of each column
-    # (n_columns, largest number of cells of a group): the bin of column j in each cell of its
-    # group.
+    # (n_columns, most cells of a group): the bin of column j in each cell of its group.
     cell_bins: NDArray[np.uint32]
     bin_starts: Ints  # (n_columns + 1,): bin `bin_starts[j] + b` is code b of column j
 

@@ -24,9 +24,9 @@ DOWN = 1.0 - 2.0**-40
 class Clipping(NamedTuple):
     """The parameters of the function from scores to clipped residuals."""
 
-    # (n_entries,): the weight of a class by its score, an integer above 0. Entry k is for scores in
-    # [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift); the first and the last entry are
-    # also for all scores beyond.
+    # (n_entries,): the weight of a class by its score, an integer above 0.
+    # Entry k is for scores in [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift).
+    # Scores beyond have the first or the last entry.
     table: Floats
     shift: int
     clip: int  # the residual of a class with the probability 1/2

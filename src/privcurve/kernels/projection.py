@@ -118,8 +118,8 @@ def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
     """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k)."""
-    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of weights from level k on, in units
-    # of the weight at level k. So it does not underflow, however large the margins are.
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): weights from level k on, relative to level k.
+    # So they do not underflow, however large the margins are.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]

@@ -18,8 +18,7 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 class DrawnTrees(NamedTuple):
     """Complete trees with questions, but without values of leaves."""
 
-    # The question of each inner node, "is the bin of the column from `low` to `high`?"; each array
-    # has shape (n_trees, 2**depth − 1).
+    # (n_trees, 2**depth − 1) each: a node asks "is the bin of `columns` from `low` to `high`?"
     columns: Ints
     low: Ints
     high: Ints

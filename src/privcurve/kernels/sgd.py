@@ -125,7 +125,7 @@ def add_gradients(
 
 @compiled
 def network_scores(codes: Codes, inputs: Ints, first: Floats, second: Floats) -> Floats:
-    """Return the scores of records, of shape (n_rows, n_scores)."""
+    """Return the scores of each row of codes by the network, of shape (n_rows, n_scores)."""
     n_hidden = max(len(second) - 1, 0)
     n_scores = second.shape[1] if n_hidden else first.shape[1]
     scores, hidden = np.zeros((len(codes), n_scores)), np.zeros(n_hidden)

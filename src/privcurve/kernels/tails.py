@@ -8,8 +8,7 @@ from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import exp, log, normal_cdf
 from privcurve.kernels.jit import jit
 
-# Below this many standard deviations, a sum with Laplace noise is taken as normal, because the
-# saddle-point approximation is inaccurate near 0.
+# Within this many standard deviations the sum is taken as normal: the approximation fails near 0.
 LEAST_Z = 1.0
 # Number of bisection steps in the search for the saddle point.
 N_HALVINGS = 60

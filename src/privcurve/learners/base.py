@@ -67,8 +67,7 @@ from privcurve.stored import stored
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
-# Attributes that scikit-learn sets on estimators: in `set_fit_request`, and since 1.9 in pipelines
-# and searches. A fit keeps them and replaces all other attributes.
+# Attributes that scikit-learn sets, in `set_fit_request`, pipelines and searches; a fit keeps them.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
@@ -120,9 +119,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     _learner: ClassVar[str]
 
-    # The fitted attributes that a model file contains, each with its type (`X | None`: it may be
-    # absent; see `privcurve.models.codec`). They determine all scores, and the ledger pays for
-    # them. If a model cannot be saved, the mapping is empty and `_why_kept_back` has the reason.
+    # The fitted attributes in a model file, each with its type (`X | None`: it may be absent).
+    # They determine all scores, and the ledger pays for them.
+    # If a model cannot be saved, the mapping is empty and `_why_kept_back` has the reason.
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "its model has no file format"
 
@@ -303,7 +302,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             (learner,) = learners
             curators = [Curator(generator_of(learner.random_state, learner._facts(records.n)))]
         sealing.fit(learners, records, curators)
-        copies: dict[int, Any] = {}  # memo of `deepcopy`: parameters of all settings, copied once
+        copies: dict[int, Any] = {}  # memo of `deepcopy`: shared parameters are copied once
         for learner, curator in zip(learners, curators, strict=True):
             statement = curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)

@@ -27,8 +27,7 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# A public start counts in the weights of rounds as at most this many votes, for or against, so that
-# margins stay small integers.
+# In the weights of rounds a public start counts as at most this many votes, for or against.
 LARGEST_START = 1000
 
 # Number of rows drawn uniformly from the domain to find the cap of the weights (`cap_`).

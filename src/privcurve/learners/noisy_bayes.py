@@ -115,7 +115,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            # From all columns, weighted by their precision.
+            # Each column gives an estimate of these numbers; average them by precision.
             precisions = np.array([1 / len(table) for table in noisy])
             sums = np.array([table.sum(axis=0) for table in noisy])
             totals = transposed_times(sums, precisions) / total(precisions)

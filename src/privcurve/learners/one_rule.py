@@ -20,8 +20,8 @@ from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rul
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import WHOLE, kernel
 
-# How `pack` groups the columns depends on the values of the records, and so do the shapes of its
-# results. WHOLE therefore seals each result as a whole.
+# How `pack` groups columns, and so the shapes of its results, depends on the records' values.
+# WHOLE therefore seals each result as a whole.
 pack_kernel = kernel(pack, rows=WHOLE)
 pick_literals = with_weight_check(boost)
 
@@ -144,7 +144,7 @@ class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> RuleRows:
-        """Pack the rows."""
+        """Convert records to packed rows, which fits of all settings share."""
         codes, signs, counts, n_bins = records
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 

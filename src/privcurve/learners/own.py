@@ -39,8 +39,7 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
 
-# The folder with a file for each learner that holds the result of its contract check, and the
-# possible results.
+# The folder of the results of contract checks (a file per learner), and the possible results.
 CONTRACTS = Path("results/contracts")
 KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
@@ -91,7 +90,10 @@ def path_of(name: str) -> Path:
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner, with the complete path of its class."""
+    """Return the entry of a user's own learner, with the absolute path of its class.
+
+    Raises ValueError if the file's `ENTRY` or class is missing, or they do not fit each other.
+    """
     module = _load_module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
@@ -104,8 +106,7 @@ def entry(name: str) -> LearnerEntry:
             f"{path_of(name)} must have a class {declared.path!r}, the path of its ENTRY"
         )
     if getattr(kind, "_learner", None) != name:
-        # With the name of another learner it would be treated by that learner's entry, which may
-        # allow it to read records that are not sealed.
+        # With another learner's name, that learner's entry might allow it to read unsealed records.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     defaults = _find_defaults(kind)
     for key, parameter in declared.parameters.items():

@@ -33,14 +33,13 @@ from privcurve.privacy.ledger import PrivacyStatement
 class RandomTreesModel:
     """An ensemble of complete trees: a question at each inner node, and values of the leaves."""
 
-    # (n_trees, 2**depth − 1): the question of each inner node, numbered as in
-    # `privcurve.kernels.trees.choice`; −1 for none. The children of node i are 2i + 1 (answer no)
-    # and 2i + 2 (yes).
+    # (n_trees, 2**depth − 1): questions, numbered as in `kernels.trees.form`; −1 for none.
+    # Inner node i has the children 2i + 1 (answer no) and 2i + 2 (answer yes).
     questions: Ints
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score
     batch: int  # number of trees of each round
-    n_bins: Ints  # (n_columns,)
+    n_bins: Ints  # (n_columns,): number of codes of each column
 
     def describe(
         self,
@@ -101,9 +100,9 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
     r"""Newton boosting of random trees: only the values of the leaves depend on the records.
 
     Before any record is read, the questions of all trees are drawn with public randomness. In each
-    round every party sums over its records in each leaf of a batch of trees: the residuals, and
-    their absolute values. The server gets these sums with Gaussian noise and computes the values
-    of the leaves from them. Residuals are clipped at ½ (with K > 2 classes, the vector of residuals
+    round every party adds up, in each leaf of a batch of trees, the residuals of its records, and
+    their norms. The server gets these sums with Gaussian noise and computes the values of the
+    leaves from them. Residuals are clipped at ½ (with K > 2 classes, the vector of residuals
     at the norm 1/√2). Clipping leaves the decision of the exact minimiser unchanged, and halves the
     noise (docs/proofs.md, 'Clipped residuals'). Maddock, Cormode, Wang, Maple and Jha, "Federated
     Boosted Decision Trees with Differential Privacy" (CCS 2022), use such trees but release other

@@ -81,8 +81,7 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
         empty = np.zeros((n_rounds, inner, 0 if depth else 1))
         return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    # The ledger of each round: the entries of its splits (one per level, or one per split), then
-    # the entry of its leaves.
+    # The ledger of each round: an entry per level (or per split), then the entry of its leaves.
     rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
@@ -111,7 +110,7 @@ class TreeModel:
     """Trees that vote: each predicts −1 or +1, and the score of a row is the sum."""
 
     forest: Forest
-    n_bins: Ints  # (n_columns,)
+    n_bins: Ints  # (n_columns,): number of codes of each column
 
     @property
     def n_rounds(self) -> int:

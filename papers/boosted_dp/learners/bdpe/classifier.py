@@ -65,8 +65,7 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Values of `calibrate_alpha` besides "no": α of the splits depends on the exact error of the tree
-# (EXACT), or on its noisy error.
+# Values of `calibrate_alpha` that make α depend on the tree's error: exact (EXACT), or noisy.
 RELEASED = "released"
 
 # Values of `votes`: how a leaf votes.
@@ -78,16 +77,14 @@ SIGN = "sign"
 ERROR_SHARE = 0.01
 OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
 
-# Weights of a round are integer multiples of a unit, and at most 2^WEIGHT_BITS units. So sums of
-# MOST_RECORDS weights are exact in float64.
+# A weight has at most WEIGHT_BITS bits, so that sums of MOST_RECORDS weights are exact in float64.
 WEIGHT_BITS = 22
 MOST_RECORDS = 2**31
 
 # The default share of a tree's budget for splits: the middle of the grid that the paper tries.
 TREE_SHARE = 0.5
 
-# The accountants for proved fits. Privacy loss distributions are left out, as they support only
-# single numbers, and these calls release vectors.
+# Accountants for proved fits. Privacy loss distributions do not support calls that release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
 # Names of the proved calls in the ledger.
@@ -98,8 +95,7 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# A tree grows on sealed records. Only its questions, which are chosen with noise, are opened (by
-# `grow_released`); the sums in the leaves stay sealed.
+# Trees grow on sealed records. `grow_released` opens only the questions, chosen with noise.
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 
@@ -269,8 +265,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
-                # If α follows from errors, the sensitivity is not known yet, and the range is in
-                # units of it.
+                # If α depends on errors, the sensitivity is unknown: the range is in units of it.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -335,8 +330,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        # Published noise is for weights of at most 1 in all rounds; proved noise is rescaled to the
-        # bound of the round.
+        # Published noise is for weights up to 1 in all rounds; proved noise follows the bound.
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED

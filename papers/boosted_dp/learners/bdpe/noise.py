@@ -109,8 +109,7 @@ def published_noise(
         of_leaves = (1 - tree_share) * epsilon
         # A replaced record may change two leaves, each by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # A lower bound: the privacy loss of changing the label of a record that is alone in its
-        # leaf in every tree.
+        # A lower bound: change the label of a record that is alone in its leaf in every tree.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:

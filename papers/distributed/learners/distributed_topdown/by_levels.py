@@ -21,8 +21,7 @@ from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 from .noise import LevelNoise
 from .tree import GrownTree
 
-# Both sides of a split must have at least as many records as this number of standard deviations of
-# a count's noise.
+# Each side of a split needs this number of records, in standard deviations of a count's noise.
 LEAST_SIDE = 3.0
 
 ZERO_ONE = "zero_one"
@@ -77,8 +76,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # If counts with so little noise cannot be sent, raise the error before any party answers.
-        # The fewer columns are counted, the less noise there is; votes may leave only one.
+        # Raise an error before any party answers if counts with the least noise cannot be sent.
+        # Noise is least if the fewest columns are counted; votes may leave only one.
         self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -180,8 +179,7 @@ class _Coordinator:
         yes = answers(table, questions.low[places], questions.high[places])
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
-        # Correct the counts of each column so that they add up to the node's estimate: add the same
-        # amount to each bin.
+        # Add equal amounts to the bins of a column, so that it adds up to the node's estimate.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1
@@ -191,8 +189,7 @@ class _Coordinator:
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # No split: each has a side that is too small, or the node is pure, or on the last level no
-        # split reduces the error.
+        # Each split has a side that is too small, the node is pure, or a last split gains nothing.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[places[best]]]

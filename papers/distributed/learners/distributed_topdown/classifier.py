@@ -32,8 +32,8 @@ from .noise import (
 )
 from .tree import GrownTree
 
-# Defaults of the published protocols, as in the paper; LEVELS_OF_SPLITS is the default depth of the
-# proved ones.
+# Defaults of the published protocols, as in the paper.
+# LEVELS_OF_SPLITS is the default depth of the proved protocols.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3

@@ -51,8 +51,7 @@ class LevelNoise:
 
     # (n_levels,): the ε that the votes of a level spend; 0 without votes, infinite at ε = ∞.
     ranges: Floats
-    # (n_levels,): the budget of a level's histograms: ε with Laplace noise, sensitivity/σ with
-    # Gaussian noise.
+    # (n_levels,): the budget of a level's histograms: ε (Laplace), or sensitivity/σ (Gaussian).
     amounts: Floats
     mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
@@ -259,8 +258,8 @@ def published_holders(
     return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
 
 
-# For each published protocol: the status of its claim for replace-one neighbours, the caveat, and
-# the proved ε as a multiple of the claimed one (None: unknown).
+# For each published protocol: the status of its claim (replace-one), a caveat, and a factor.
+# The proved ε is the factor times the claimed ε; None: no ε is proved.
 _CAVEATS = {
     SINGLE: (
         REFUTED,
@@ -291,8 +290,7 @@ def _published_statement(
     growth = (1 - leaf_share) * epsilon
     level = growth / 2 if budget == DECAY else growth / n_splits
     weights = (growth - level) / 2
-    # The sensitivity for the ledger; with ``single`` it is in units of Δ(m), which depends on the
-    # number m of records in the node.
+    # The sensitivity for the ledger; with ``single`` in units of Δ(m), for the m records of a node.
     bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
     ledger = [
         LedgerEntry(

@@ -15,9 +15,8 @@ class GrownTree:
     """A binary tree that begins as a single leaf; nodes are numbered as they are created."""
 
     def __init__(self) -> None:
-        # For each node: the position of its question in `Questions`, or NO_QUESTION; its child for
-        # the answer no (the child for yes has the next number), or LEAF; and, for a leaf, the
-        # position of its class.
+        # By node: the position of its question in `Questions`, or NO_QUESTION; its left child, or
+        # LEAF; the class of a leaf. The left child is for the answer no, the next node for yes.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]

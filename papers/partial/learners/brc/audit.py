@@ -38,8 +38,7 @@ def contract() -> list[Case]:
 def claims() -> Iterator[Claim]:
     """Yield the claims that the statistical audit attacks."""
     yield from recipe(NAME, [THREE], [THREE], canary=False, coins=())
-    # This attack changes a label, which is public here. So it may succeed: the statement does not
-    # cover it.
+    # The statement does not cover this attack: it changes a label, which is public here.
     beyond = claim_by_fits(NAME, PROVED, {**THREE, **PARTIAL}, 400, flipped_label)
     yield replace(beyond, stated=PRIVATE_COLUMNS)
     for calibration in (PROVED, PUBLISHED):

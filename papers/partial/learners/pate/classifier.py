@@ -275,8 +275,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         if not call.private:
             curator = Curator(np.random.default_rng(0))
         self._roles, self._own_rows = roles, _OwnRows(records.codes)
-        # Sort the records, so that the teachers' parts depend neither on the order of rows nor on
-        # how records are divided into rows and counts.
+        # Sort the records: the order and the counts of rows must not affect the teachers' parts.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
         places = np.repeat(order, counts[order])

@@ -20,8 +20,8 @@ from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 from . import Parameters
 from .kernel import add_votes
 
-# A teacher with fewer records would learn nothing, so small tables have fewer teachers. The number
-# of teachers depends only on the number of records, which is public.
+# A teacher with fewer records would learn nothing, so small tables have fewer teachers.
+# The number of teachers depends only on the number of records, which is public.
 FEWEST_RECORDS = 10
 
 # Number of passes of a teacher over its records; more passes hardly change its votes.

@@ -12,8 +12,7 @@ from privcurve.audit.fits import CHOICES, NUMBERS
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE
 
 NAME = "dpboost"
-# Table sizes for the contract check: large enough for trees of ten records, where a replaced record
-# changes the gain of a split by half of the bound.
+# Table sizes that give trees of ten records: there a replaced record uses half of a gain's bound.
 MANY = (1, 2, 3, 40)
 # Two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
@@ -38,8 +37,7 @@ def claims() -> Iterator[Claim]:
     # With so many trainings the attack would see noise of single precision.
     yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
     yield claim_by_answers(NAME, PUBLISHED, one)
-    # The published noise is meant for adding or removing a record, but it ignores that this changes
-    # which records each tree gets.
+    # The published noise is for an added record, but ignores that this changes the trees' records.
     fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
     yield claim_by_answers(
         NAME, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE

@@ -31,8 +31,8 @@ from .noise import (
 
 THRESHOLD = "threshold"
 
-# The gradients in a tree are between −1 and 1. They are rounded to integer multiples of this unit:
-# then their sums over up to MOST_RECORDS records are exact in float64, in any order.
+# Gradients, from −1 to 1, are rounded to integer multiples of this unit.
+# Their sums over up to MOST_RECORDS records are then exact in float64, in any order.
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
@@ -69,8 +69,7 @@ def chunk_of(
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
 
-# The kernel chooses splits with noise, so they are open. The values of the leaves have no noise yet
-# and stay sealed (released=False).
+# Splits are chosen with noise and opened; leaf values have no noise yet and stay sealed.
 @partial(mechanism, released=False)
 def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
     """Grow a tree on a chunk of records, and return its leaf values, clipped to ±`bound`."""
@@ -157,8 +156,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
-            # The ledger has, for each ensemble, the calls of its levels, then the call of its
-            # leaves.
+            # The ledger lists, by ensemble, the calls of its levels, then the call of its leaves.
             of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
             self._boost_privately(records, of_ensembles, curator)
         else:

@@ -20,8 +20,8 @@ from privcurve.privacy.ledger import REFUTED, LedgerEntry, PrivacyStatement, sta
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
 
-# g*: records with a larger absolute gradient are left out. It is the absolute gradient of the
-# square loss with labels ±1 at the score 0.
+# g*: the largest absolute gradient of a record that a tree uses; its trees leave out other records.
+# It is the absolute gradient of the square loss with labels ±1 at the score 0.
 GRADIENT_BOUND = 1.0
 
 # An added record changes the gains of the splits of a tree by amounts in [−3g*², g*²]. The paper
@@ -33,9 +33,9 @@ GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL
 GAIN_RANGE_PROVED = 2 * (GAIN_RISE + GAIN_FALL)
 
-# The published noise for ε is private with this multiple of ε for replace-one neighbours. Half of ε
-# pays for the splits, whose true range is 8/6 of the published one, and half for the leaves, whose
-# true sensitivity is twice the published one.
+# The published noise for ε gives this multiple of ε for replace-one neighbours.
+# Half of ε pays for splits, and the true range is 8/6 of the published range.
+# Half of ε pays for leaves, and the true sensitivity is twice the published sensitivity.
 PUBLISHED_PROVED = 0.5 * GAIN_RANGE_PROVED / GAIN_RANGE_PUBLISHED + 0.5 * 2
 
 GEOMETRIC = "geometric"
@@ -44,9 +44,9 @@ EQUAL = "equal"
 SOURCE = "papers/thesis/proofs.md, 'DPBoost'"
 SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or removing a record)"
 
-# The published noise is not enough for add-remove either: how many records a tree gets depends on
-# n, so an added record moves other records to other trees. test_worst_answers.py and
-# test_dpboost_proofs.py have counterexamples for both relations.
+# The published noise is too small for add-remove, too: an added record changes the number of
+# records of each tree, and moves other records to other trees.
+# Counterexamples: test_worst_answers.py and test_dpboost_proofs.py.
 CAVEAT_PUBLISHED = (
     "the paper argues for adding or removing a record, and charges for neither a replaced record "
     "nor the records that one more or one less moves from tree to tree (exact counterexamples: "
@@ -157,8 +157,7 @@ def dpboost(
                 source=source,
             )
             ledger += splits.entries(level_epsilon, delta == 0)
-        # The entry has the noise of the ensemble's first tree; the leaves of later trees have
-        # smaller sensitivities, and less noise in proportion.
+        # The entry has the noise of the first tree; later trees have less noise: see `leaf_l1`.
         leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(

@@ -37,7 +37,7 @@ class Trees(NamedTuple):
     column: Ints
     low: Ints
     high: Ints
-    # (n_trees, n_inner): the first of a node's two children, which are consecutive; 0 for a leaf.
+    # (n_trees, n_inner): the first of a node's two consecutive children; 0 for a leaf.
     # All nodes from n_inner on are leaves.
     child: Ints
     yes: int = 1  # which child is for the answer yes: 0 for the first, 1 for the second
@@ -74,8 +74,7 @@ def ask_two_columns(trees: Trees) -> bool:
     n_trees, n_inner = column.shape
     every = np.arange(n_trees)
     above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
-    # `above` has the column that the path to a node asks about. As children come after their
-    # parent, one pass fills it.
+    # `above` has the column that the path to a node asks about; parents come before children.
     for node in range(n_inner):
         earlier, own, first = above[:, node], column[:, node], child[:, node]
         divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])

@@ -32,8 +32,7 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Leave out questions that all rows answer by yes: the last threshold, and the question of
-        # a column with only one possible bin.
+        # Leave out the last threshold, and a column's only possible bin: all rows would answer yes.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]

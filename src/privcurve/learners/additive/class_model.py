@@ -22,14 +22,12 @@ class ClassModel:
     errors are 0: they are not estimated for more than two classes.
     """
 
-    intercepts: Floats  # (n_classes,)
-    intercept_errors: Floats  # (n_classes,)
-    # For each column, of shape (n_classes, n_bins): what each code adds to each class's score. All
-    # are 0 for a column without effect.
+    intercepts: Floats  # (n_classes,): the intercept of each class's score
+    intercept_errors: Floats  # (n_classes,): standard errors of `intercepts`
+    # By column, (n_classes, n_bins): what each code adds to each class's score; 0 without effect.
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]  # standard errors of `class_shapes`, of the same shapes
-    # For each column, of shape (n_bins,): the number of people with each code, from noisy counts.
-    # Empty if the model is from an older file.
+    # By column, (n_bins,): noisy number of people with each code; empty if from an older file.
     people: tuple[Floats, ...] = ()
 
     @classmethod

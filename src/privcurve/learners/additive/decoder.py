@@ -22,11 +22,11 @@ from privcurve.learners.registry import entry
 
 # The trained weights, in half precision; `decoder/export.py` wrote the file.
 FILE = Path(__file__).with_name("decoder.npz")
-# Minimum share of a release in the budget, and of each of its two parts (sums by bin, totals) in
-# the release. With a smaller share, noise would not fit in 64-bit integers.
+# Minimum share of a release in the budget, and of sums by bin and totals in a release.
+# With smaller shares the noise would not fit in 64-bit integers.
 LEAST_SHARE = 1e-3
-# Limits of the tables that the network was trained on: of m = n·μ/d, of the number of bins of an
-# ordered column, and of the number of records.
+# Limits of the network's training tables: of m = n·μ/d, of the number of bins of an ordered column,
+# and of the number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21

@@ -20,8 +20,7 @@ from privcurve.kernels.decoder import WINDOWS
 from privcurve.kernels.tails import tail
 from privcurve.learners.additive.decoder import read_weights
 
-# The trained weights of the network of standard errors. `decoder/errors.py` wrote the file, and
-# `decoder/README.md` describes the training.
+# The trained weights of the network of standard errors, from `decoder/errors.py`.
 FILE = Path(__file__).with_name("errors.npz")
 SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
 # Bounds of the logarithms of standard errors: the network's outputs are clipped to them.
@@ -32,17 +31,16 @@ HALF_WIDTH = 1.96
 FALSE_ALARM = 0.05
 # Maximum number of contrasts of an ordered column: polynomials of degree 1, 2, …
 N_CONTRASTS = 4
-# A bin of an unordered column with more than two bins is tested only if the variance of its excess
-# (see `p_values`) is at least this. With few records of the rarer class and little noise the excess
-# is far from normal, and its p-value would be wrong.
+# Unordered columns test a bin only if its excess (see `p_values`) has at least this variance.
+# With few records of the rarer class and little noise, the excess is far from normal.
 LEAST_VARIANCE = 5.0
 
 
 class Layer(NamedTuple):
     """A layer of a network."""
 
-    weights: Floats  # (n_inputs, n_outputs)
-    bias: Floats  # (n_outputs,)
+    weights: Floats  # (n_inputs, n_outputs): the factor of each input in each output
+    bias: Floats  # (n_outputs,): the constant of each output
 
 
 class Counts(NamedTuple):
@@ -234,8 +232,8 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     rest = 1.0 - share
     excess = counts.positive * rest - counts.negative * share
-    # Estimated numbers of records. Their noise is uncorrelated with the noise of `excess`, so the
-    # weights of contrasts may depend on them.
+    # Estimated numbers of records. Contrasts may depend on them: their noise is uncorrelated with
+    # the noise of `excess`.
     lengths = share * share + rest * rest
     masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
     sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths

@@ -22,19 +22,15 @@ class AdditiveModel:
 
     intercept: float
     intercept_error: float
-    # For each column, of shape (n_bins,): what each code adds. All are 0 for a column without
-    # effect.
+    # By column, (n_bins,): what each code adds to the log-odds; all 0 for a column without effect.
     shapes: tuple[Floats, ...]
     errors: tuple[Floats, ...]  # standard errors of `shapes`, of the same shapes
-    # For each column, of shape (n_bins,): the number of people with each code, from noisy counts.
-    # Empty if the model is from an older file.
+    # By column, (n_bins,): noisy number of people with each code; empty if from an older file.
     people: tuple[Floats, ...] = ()
 
-    # The standard error of a row's log-odds is this factor times the root of the sum of the squared
-    # errors of its parts.
+    # A row's standard error is this factor times the root of the sum of its parts' squared errors.
     factor: float = 1.0
-    # For each column, the p-value of having no effect, times the number of columns. Empty if the
-    # model is from an older file.
+    # By column, the p-value of no effect times the number of columns; empty if from an older file.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:

@@ -16,8 +16,8 @@ from privcurve.coding import Codes, Floats
 # Numbers of people are rounded to multiples of 1/STEPS.
 STEPS = 10
 
-# A bin of an ordered column is taken as empty unless the mean count of the AROUND bins around it is
-# more than LEAST_DEVIATIONS standard deviations of that mean's noise.
+# A bin of an ordered column counts as empty unless the mean count of the AROUND bins around it
+# exceeds LEAST_DEVIATIONS standard deviations of that mean's noise.
 AROUND, LEAST_DEVIATIONS = 5, 2.5
 
 
@@ -55,8 +55,7 @@ def people_by_code(
         noisy = counts.by_bin[starts[j] : starts[j + 1]]
         own = nearest_counts(noisy, total)
         if ordered[j] and len(own) > AROUND:
-            # Bins far from all records have extreme scores, so people that noise puts there would
-            # distort means. Set such bins to 0.
+            # Bins far from all records have extreme scores: people there would distort means.
             up_to = np.append(0.0, np.cumsum(np.pad(own, AROUND // 2)))
             around = (up_to[AROUND:] - up_to[:-AROUND]) / AROUND
             least = LEAST_DEVIATIONS * counts.deviation / math.sqrt(AROUND)

@@ -18,15 +18,15 @@ from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
-# Scores are integer multiples of 2^-SCORE_BITS. Residuals are looked up in tables with a step of
-# 2^-STEP_BITS in the margin (the score, signed by the label). Tables end at LARGEST_MARGIN, where
-# the residual is 1e-7.
+# Scores are integer multiples of 2^-SCORE_BITS.
+# Tables have a residual for each step of 2^-STEP_BITS of the margin (the score, with the label's
+# sign). They end at LARGEST_MARGIN, where the residual is 1e-7.
 SCORE_BITS = 24
 STEP_BITS = 8
 SHIFT = SCORE_BITS - STEP_BITS
 LARGEST_MARGIN = 16
-# Tables for more than two classes hold the logistic function in units of 2^-WEIGHT_BITS; the
-# smallest entry is above 100, so rounding changes it by less than 1 %.
+# Tables for more than two classes hold the logistic function in units of 2^-WEIGHT_BITS.
+# The smallest entry is above 100, so rounding changes it by less than 1 %.
 WEIGHT_BITS = 30
 # Scores of bins are clipped to ± this, so that their sums over columns fit in 64 bits.
 LARGEST_SCORE = 64.0
@@ -89,8 +89,7 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
-    # With more than two classes, the L2 norm of a residual is clipped at 1/√2 = √2 · CLIP; √2 is
-    # rounded up, so that the bound holds in floating point.
+    # With more than two classes, residuals are clipped to the L2 norm 1/√2 = √2 · CLIP, rounded up.
     longer = ROOT_TWO if many and query.norm == 2 else 1.0
     made = []
     for n_columns, n_cells in ((query.n_columns, query.n_bins), (1, 1)):

@@ -30,9 +30,8 @@ TABLE = "round {}: counts of the chosen columns by their codes"
 
 SOURCE = "docs/proofs.md, 'AIM'"
 
-# Constants of the paper. The first noise scale is such that the budget lasts ROUNDS_OF_COLUMN
-# rounds per column. Of the budget of a round, the share OF_TABLE pays for the table, and the rest
-# for the choice of the table.
+# Constants of the paper. With the first noise scale the budget lasts ROUNDS_OF_COLUMN rounds per
+# column. Of a round's budget, OF_TABLE pays for the table, and the rest for its choice.
 ROUNDS_OF_COLUMN, OF_TABLE = 16, 0.9
 # The mean absolute value of a standard Gaussian number.
 MEAN_NOISE = math.sqrt(2 / math.pi)
@@ -158,8 +157,7 @@ class Rounds:
         The result has shape (n_rounds, 3); see `AIMClassifier.chosen_`.
         """
         chosen: list[Columns] = []
-        # At ε = ∞ there is no budget to spend: stop as soon as a table is chosen again, since
-        # exact tables do not improve.
+        # Without noise there is no budget to spend: stop as soon as a table is chosen again.
         while self.left > 0 and (self.budget.private or len({*chosen}) == len(chosen)):
             self.curator.report(1 - self.left)
             if self.left <= 2 * self.share:
@@ -186,8 +184,7 @@ class Rounds:
             )
             for name in candidates
         ]
-        # The L1 distance of a table from the model is 1-Lipschitz in the table's counts, in the L1
-        # norm: the sensitivity of the counts bounds the sensitivity of the score.
+        # A score is Lipschitz in the table's counts (L1): their sensitivity bounds its sensitivity.
         largest = max(self.weights[name] for name in candidates)
         distances = score_range(histogram_l1(neighbours, largest), neighbours)
         announced = Announced(CHOICE.format(k), score_range=distances, source=SOURCE)
@@ -236,7 +233,7 @@ def tables_with_label(
 
 
 def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
-    """Add to tables with the label the tables of their columns without it, and of the label alone.
+    """Extend tables with the label by their sums: tables without the label, and the label alone.
 
     A table with the label has one or two other columns. The order of the result is fixed.
     """
@@ -256,7 +253,6 @@ def importance(name: Columns, n_columns: int) -> int:
     The workload has a table for each pair of columns, together with the label.
     """
     label = n_columns - 1
-    # The number of pairs that contain a given column, and of all pairs. With only one column, the
-    # workload is its table with the label.
+    # The numbers of pairs with a given column, and of all pairs; a single column is one pair.
     with_one, pairs = max(label - 1, 1), max(label * (label - 1) // 2, 1)
     return pairs * (label in name) + with_one * (len(name) - (label in name))

@@ -66,8 +66,7 @@ class GraphicalModel:
         self._sizes = np.array(self.widths, dtype=np.float64)
         self.measured: dict[Columns, Measured] = {}
         self._step = 1.0
-        # Cached results of `index_of`, by a clique (or a clique with the label) and some of its
-        # columns.
+        # Cached results of `index_of`, by a clique (perhaps with the label) and some columns.
         self._indices: dict[tuple[Columns, Columns], Index] = {}
         self.loss = 0.0
 
@@ -97,8 +96,7 @@ class GraphicalModel:
         there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
         self._indices = {key: index for key, index in self._indices.items() if key[0] in there}
         names, tables = list(self.measured), list(self.measured.values())
-        # Compare each measured table with a clique that contains its columns. All cliques agree on
-        # it; the smallest is the fastest.
+        # All cliques that contain a table's columns agree on it; the smallest is the fastest.
         items = [self._clique_of(name) for name in names]
         index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
         firsts = bin_starts([measured.table.size for measured in tables])
@@ -162,8 +160,8 @@ class GraphicalModel:
         cliques = np.zeros((n, n), dtype=bool)
         kept = triangulate(adjacent, self._sizes, math.inf, cliques)[1]
         left = [tuple(np.flatnonzero(row).tolist()) for row in cliques[kept]]
-        # Build a maximum spanning tree (Prim's algorithm): the root contains the label, and each
-        # next clique shares as many columns as possible with an earlier clique, its parent.
+        # Prim's algorithm: the root contains the label; each next clique shares as many columns as
+        # possible with an earlier clique, its parent.
         root = next(clique for clique in left if n - 1 in clique)
         left.remove(root)
         order, parents = [root], [-1]
@@ -297,9 +295,8 @@ class GraphicalModel:
                 cliques.append(clique)
                 cells.append(own)
                 continue
-            # Given the separator, the label is independent of the rest of the clique. So the table
-            # is the clique's table times the label's distribution given the separator. The label is
-            # the last axis.
+            # Given the separator, the label is independent of the rest of the clique.
+            # So multiply the clique's table by the label's distribution given the separator.
             parent, wanted = int(self.tree.parents[k]), (*parts[k], label)
             joint = self._sum_cells(cells[parent], self._index(cliques[parent], wanted), wanted)
             joint = joint.reshape(-1, self.widths[label])

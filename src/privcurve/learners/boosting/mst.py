@@ -32,8 +32,7 @@ SOURCE = "docs/proofs.md, 'MST'"
 
 # A code is rare if its noisy count is below this many standard deviations of the noise.
 RARE = 3.0
-# The solver stops when fitted tables agree: sums that must be equal differ by at most this share of
-# the records.
+# The solver stops when the tables agree: equal sums differ by at most this share of all records.
 TOLERANCE = 1e-6
 MOST_STEPS = 2_000
 
@@ -84,8 +83,7 @@ class MSTClassifier(SyntheticClassifier):
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
         columns, pairs = (feature_histograms_l2(m, self.neighbours) for m in (d + 1, d))
-        # The score of a pair is 1-Lipschitz in its counts, in the L1 norm: the sensitivity of the
-        # counts bounds the sensitivity of the score.
+        # A score is Lipschitz in the pair's counts (L1): their sensitivity bounds its sensitivity.
         distances = score_range(histogram_l1(self.neighbours), self.neighbours)
         return [
             Announced(COUNTS, share=third, l2=columns, source=SOURCE),
@@ -160,8 +158,7 @@ def nearest_tables(
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])
-    # The variance of the pairs' noise, in units of the variance of the columns' noise: both get the
-    # same budget, and there is one pair fewer than columns.
+    # Variance of the pairs' noise over the columns': equal budgets, one pair fewer than columns.
     variance = len(edges) / len(columns)
 
     def tables(multipliers: Floats) -> tuple[list[Floats], list[Floats]]:

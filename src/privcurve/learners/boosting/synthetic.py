@@ -97,8 +97,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         """Return the number of records, or an estimate if it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
-        # The counts of each column add up to an estimate whose variance is proportional to the
-        # number of codes. Average the estimates with inverse weights.
+        # Each column's counts add up to an estimate; its variance grows with the number of codes.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
         return max(dot(weights, sums) / total(weights), 1.0)
@@ -122,8 +121,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
             self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
             self.start_, self.n_features_used_ = CERTAIN * only, 0
             return
-        # scikit-learn may choose bins from a random sample of the (synthetic) records. The sample
-        # need not be secret, so its seed is fixed.
+        # scikit-learn may sample the (synthetic) records to find bins; the seed need not be secret.
         model = HistGradientBoostingClassifier(
             max_iter=int(self.n_rounds), early_stopping=False, random_state=0
         ).fit(codes, signs)
@@ -178,8 +176,8 @@ class Column(NamedTuple):
 
         Nearest is in least squares, weighted by the inverse variances.
         """
-        # They are max(0, count + variance · level) for one level. As the level falls, the counts
-        # reach 0 in increasing order of count/variance.
+        # They are max(0, count + variance · level) for one level.
+        # As the level falls, the counts reach 0 in increasing order of count/variance.
         order = np.argsort(-self.counts / self.variances, kind="stable")
         sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
         levels = (total - sums) / weights

@@ -40,8 +40,7 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "noisy_majority": {"learner": "noisy_majority"},
 }
 
-# The default learner of a release, because it supports any δ, any number of classes, and
-# partitioned records.
+# The default learner of a release: it supports any δ, many classes, and partitioned records.
 DEFAULT = "privgam"
 
 

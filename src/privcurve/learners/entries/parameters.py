@@ -17,8 +17,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md): FEW
-# for learners that test a single bin, SOME for learners that estimate a number for each bin.
+# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md).
+# FEW is for learners that test a single bin, SOME for learners that estimate a number per bin.
 FEW, SOME = 8, 12
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
@@ -59,14 +59,13 @@ class MechanismParameters:
     mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 
 
-# A condition for parameters of trees. In LazyBB they have no effect with 1-rules; a learner without
-# the parameter `weak_learner` ignores the condition.
+# Parameters of trees have no effect in LazyBB with 1-rules; other learners ignore this condition.
 _OF_TREES = {"weak_learner": ("topdown",)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeParameters:
-    """The shape and budget of a tree."""
+    """The shape of a tree, and how its budget is divided."""
 
     depth: int = parameter(
         3, low=1, high=10, size=True, used_with={"n_splits": (None,), **_OF_TREES}
@@ -154,7 +153,7 @@ class EstimateParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LazyBBParameters(StartParameters, TreeParameters, MechanismParameters):
-    """LazyBB."""
+    """Hyperparameters of LazyBB."""
 
     weak_learner: str = parameter("one_rule", choices=("one_rule", "topdown"))
     n_rounds: int = parameter(39, low=1, size=True)
@@ -166,12 +165,12 @@ class LazyBBParameters(StartParameters, TreeParameters, MechanismParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TopDownParameters(TreeParameters, MechanismParameters):
-    """A tree of DP-TopDown."""
+    """Hyperparameters of one DP-TopDown tree."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPLogisticRegressionParameters(StartParameters, InputParameters):
-    """DP logistic regression."""
+    """Hyperparameters of DP logistic regression."""
 
     noise: str = parameter("ball", choices=("ball", "box"), only=OF_PROVED)
     curvature_share: float = share(0.1, used_with={"noise": ("box",)})
@@ -179,7 +178,7 @@ class DPLogisticRegressionParameters(StartParameters, InputParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyBayesParameters(StartParameters):
-    """Noisy naive Bayes."""
+    """Hyperparameters of noisy naive Bayes."""
 
     n_columns: int | None = parameter(None, int, low=1)
     choice_share: float = share(0.3)
@@ -189,7 +188,7 @@ class NoisyBayesParameters(StartParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomTreesParameters(HolderParameters):
-    """Random trees."""
+    """Hyperparameters of boosted random trees."""
 
     n_trees: int = parameter(100, low=1, high=10_000, size=True)
     depth: int = parameter(4, low=1, high=12, size=True)
@@ -200,7 +199,7 @@ class RandomTreesParameters(HolderParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPNewtonParameters(GroupParameters):
-    """DP joint Newton steps."""
+    """Hyperparameters of DP joint Newton steps."""
 
     n_steps: int = parameter(8, low=1, size=True)
     gram_share: float = share(0.25)
@@ -208,7 +207,7 @@ class DPNewtonParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPGradientDescentParameters(GroupParameters, EstimateParameters):
-    """DP gradient descent."""
+    """Hyperparameters of DP gradient descent."""
 
     n_steps: int = parameter(30, low=1, size=True)
     learning_rate: float = positive(2.0)
@@ -216,7 +215,7 @@ class DPGradientDescentParameters(GroupParameters, EstimateParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPSGDParameters(GroupParameters, EstimateParameters):
-    """DP-SGD."""
+    """Hyperparameters of DP-SGD."""
 
     n_epochs: int = parameter(10, low=1, size=True, tried=(1, 3))
     batch_rate: float = parameter(0.1, low=1e-4, high=1, tried=(0.2, 1))
@@ -227,7 +226,7 @@ class DPSGDParameters(GroupParameters, EstimateParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostedAdaSSPParameters(GroupParameters):
-    """Boosted AdaSSP."""
+    """Hyperparameters of boosted AdaSSP."""
 
     n_rounds: int = parameter(10, low=1, size=True)
     gram_share: float = share(0.3)
@@ -235,7 +234,7 @@ class BoostedAdaSSPParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SyntheticParameters(GroupParameters):
-    """Boosting on synthetic records."""
+    """Hyperparameters of boosting on synthetic records."""
 
     n_rounds: int = parameter(100, low=1, size=True)
     most_records: int = parameter(20_000, low=1)
@@ -243,14 +242,14 @@ class SyntheticParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AIMParameters(SyntheticParameters):
-    """AIM, then boosting."""
+    """Hyperparameters of AIM with boosting."""
 
     most_cells: int = parameter(2**17, low=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientBoostingParameters:
-    """Gradient boosting."""
+    """Hyperparameters of gradient boosting without privacy."""
 
     n_estimators: int = parameter(100, low=1, size=True)
     max_depth: int = parameter(3, low=1)
@@ -259,14 +258,13 @@ class GradientBoostingParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TunedParameters:
-    """Private selection."""
+    """Hyperparameters of private selection (`tuned`)."""
 
     learner: str = parameter("lazybb", structure="the name of a learner")
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # Values closer to -1 than -0.9 are not tried: with some expected numbers of runs they are
-    # refused.
+    # Values below -0.9 are not tried: with some expected numbers of runs they are refused.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)
@@ -274,7 +272,7 @@ class TunedParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPEBMParameters:
-    """DP-EBM (interpret)."""
+    """Hyperparameters of DP-EBM (interpret)."""
 
     learning_rate: float = positive(0.1)
     max_rounds: int = parameter(300, low=1, size=True)
@@ -286,13 +284,13 @@ class DPEBMParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibTreeParameters:
-    """A tree of diffprivlib."""
+    """Hyperparameters of diffprivlib's trees."""
 
     max_depth: int = parameter(5, low=1, high=16, size=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibForestParameters(DiffprivlibTreeParameters):
-    """The random forest of diffprivlib."""
+    """Hyperparameters of diffprivlib's random forest."""
 
     n_estimators: int = parameter(10, low=1, size=True)

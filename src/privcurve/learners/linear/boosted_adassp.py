@@ -22,8 +22,7 @@ from privcurve.learners.linear.joint import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-# The ridge in units of σ·√width, about the norm of the Gram matrix's noise (σ: its standard
-# deviation on the diagonal), as in the authors' code.
+# The ridge in units of σ·√width, about the norm of the Gram matrix's noise (as the authors' code).
 RIDGE = 1.96
 # The smallest value of 1 − 2|F| in the conversion of a score F to log-odds; it bounds the odds.
 LEAST_CHANCE = 1e-6
@@ -68,7 +67,7 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
         return model
 
     def _log_odds(self, scores: Floats) -> Floats:
-        # At the minimum, clipped residuals cancel: with the probability q of the positive label,
-        # q·(½ − F) = (1 − q)/2 for a score F ≥ 0. So the odds q/(1 − q) are 1/(1 − 2F).
+        # At the minimum clipped residuals cancel: q·(½ − F) = (1 − q)/2 for a score F ≥ 0 and the
+        # probability q of the positive label. So the odds q/(1 − q) are 1/(1 − 2F).
         near = np.maximum(1 - 2 * np.abs(scores), LEAST_CHANCE)
         return np.asarray(-np.sign(scores) * logs(near))

@@ -66,8 +66,7 @@ def floored_inverse(gram: Floats, deviation: float) -> Floats:
     `deviation` is the standard deviation σ of the noise on the diagonal.
     """
     values, vectors = eigenvalues(gram)
-    # The norm of the noise is about σ√(2·width). The floor is half of it, as a floor at the full
-    # norm would make steps too short to converge. Without noise, the one-hot rows are linearly
-    # dependent: some eigenvalues are 0, but slopes have no component there, so any floor will do.
+    # The floor is half of the noise's norm, about σ√(2·width); the full norm makes steps too short.
+    # Without noise any floor will do: where eigenvalues are 0, slopes have no component.
     floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values.max()), 1.0)
     return np.asarray(weighted_gram(vectors, 1 / np.maximum(values, floor)))

@@ -165,8 +165,7 @@ def of_gradients(
     ones = len(inputs) + 1
     if not len(second):
         # A gradient is the outer product of inputs (`ones` inputs are 1, others 0) and residuals.
-        # The residual of a single score is at most 1; the vector of K residuals has a norm up to
-        # √2.
+        # The residual of a single score is at most 1; K residuals together have a norm up to √2.
         clip = min(clip, math.sqrt(ones * (1 if first.shape[1] == 1 else 2)) * (1 + 2.0**-50))
     n = ones * first.shape[1] + second.size
     return _of_clipped(first.size + second.size, n, float(clip))

@@ -26,9 +26,8 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-# Residuals are clipped to ±CLIP, which preserves the decisions of the minimiser (docs/proofs.md,
-# 'Tools'), and rounded to integer multiples of RESIDUAL_UNIT, so that their sums are exact in any
-# order, even over the largest table.
+# Residuals are clipped to ±CLIP, which preserves decisions (docs/proofs.md, 'Tools').
+# They are rounded to integer multiples of RESIDUAL_UNIT: their sums are exact in any order.
 CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
 ROOT_TWO = math.sqrt(2)
 

@@ -24,8 +24,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# diffprivlib's forest converts labels to 0, 1, … for its trees, which then look for the original
-# values of `classes`. With other labels than these it counts wrongly (0.6.6; docs/peers.md).
+# diffprivlib's forest gives its trees labels 0, 1, …, but they look for the values of `classes`.
+# With other labels than these it counts wrongly (0.6.6; docs/peers.md).
 LABELS = np.array([0, 1])
 
 
@@ -73,8 +73,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
             if len(rows):
                 self.model_ = model.fit(rows, labels)
             else:
-                # diffprivlib refuses an empty table. Fit it to one record, which creates the trees,
-                # then fit the trees again to none.
+                # diffprivlib refuses an empty table: fit one record to create trees, then refit.
                 self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
                 for tree in self._trees():
                     tree.fit(rows, labels, check_input=False)

@@ -32,8 +32,7 @@ BIN_SHARE = 0.1
 # The value of `nominal` with which interpret reads the categories of a column from the records.
 AS_NOMINAL = "as_nominal"
 
-# Above this ε interpret's accountant overflows; larger values, whose noise hardly differs from
-# none, are replaced by this one.
+# interpret's accountant overflows above this ε, which replaces larger values: noise is tiny there.
 LARGEST_EPSILON = 500.0
 
 
@@ -100,8 +99,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret returns infinite scores if all records have the same label, and refuses an
-            # empty table.
+            # interpret returns infinite scores for a single label, and refuses an empty table.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()
@@ -111,8 +109,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="Possible privacy violation")
-            # interpret warns of a fixed seed. It gets one, as all noise of a run must follow from
-            # the run's own secret seed.
+            # interpret warns of a fixed seed; here it gets one, drawn from the run's secret seed.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
         # The seed determines all noise, so it must not remain in the model.

@@ -11,13 +11,11 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Slope added to a link. Where the link is flat (0), it gives the predicted label the larger
-# probability.
+# Slope added to a link: where the link is 0, the predicted label still gets the larger probability.
 SLOPE = 1e-9
 
-# The log-odds of a label that all records have. It must be finite, so that the log-loss is finite;
-# the probability is 1 minus the relative rounding error of a float32, as in scikit-learn's gradient
-# boosting.
+# The log-odds of a label that all records have; they must be finite for a finite log-loss.
+# The probability is 1 minus the relative rounding error of a float32, as in scikit-learn.
 CERTAIN = log(2.0**23 - 1)
 
 
@@ -27,7 +25,7 @@ def only_label(signs: Signs) -> int | None:
 
 
 def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
-    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`."""
+    """Return the logarithm of each class's share of the records, clipped below at −`CERTAIN`."""
     shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
     return logs(np.maximum(shares, exp(-CERTAIN)))
 

@@ -255,8 +255,7 @@ def warn_of_budget(learner: Any, n: int) -> None:
     if not is_private(epsilon):
         return
     delta = plain_number(learner.delta)
-    # Without a schema no warning: encoded data are mostly public benchmarks, where a number as seed
-    # is right.
+    # No warning without a schema: encoded data are mostly public benchmarks, where a seed is right.
     if learner.schema is not None and isinstance(learner.random_state, Integral):
         warnings.warn(
             "random_state is a number: anyone who knows or guesses it can draw the noise "

@@ -36,7 +36,7 @@ def check_domain(learner: Any, domain: Any) -> None:
             raise ValueError(
                 f"the domain must be the one of the schema with which {name} was fitted"
             )
-        return  # the classes are the schema's
+        return  # an equal schema has equal classes
     _check_classes(learner, list(domain.label.names))
     if learner.bounds is None:
         return
@@ -142,8 +142,7 @@ class Explained:
 
     def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # `privcurve.explain` imports its module only now: models may import learners, not the
-        # reverse.
+        # Imported late: the module of `privcurve.explain` imports learners.
         return privcurve.explain(self, domain)
 
     @property

@@ -172,8 +172,7 @@ class OneHotClassifier(ChanceClassifier):
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)
-            # If only two classes occur, scikit-learn returns one row. Half of it, with opposite
-            # signs, gives the two scores.
+            # If two classes occur, scikit-learn returns one row: the scores are ± half of it.
             signs = [[-0.5], [0.5]] if len(present) == 2 else [[1.0]]
             self.coef_[present] = model.coef_ * signs
             self.intercept_ = np.full(n_classes, -CERTAIN)

@@ -22,7 +22,7 @@ from privcurve.privacy.sealed import kernel
 class LinearScore:
     """A linear score of scaled columns: coefficients·x + intercept."""
 
-    coefficients: Floats  # (n_inputs,)
+    coefficients: Floats  # (n_inputs,): one for each column
     intercept: float
 
     def score(self, rows: Floats) -> Floats:

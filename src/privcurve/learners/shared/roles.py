@@ -23,8 +23,8 @@ class Roles:
     """The partition of columns into public and private ones."""
 
     n_columns: int
-    # Positions of the public columns, increasing; the label is public too. An empty tuple: only the
-    # label is public. None: nothing is public.
+    # Positions of the public columns, increasing; the label is public, too.
+    # An empty tuple: only the label is public. None: nothing is public.
     public: tuple[int, ...] | None
 
     @classmethod

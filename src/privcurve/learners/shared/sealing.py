@@ -35,8 +35,7 @@ FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
-# Methods that determine a fit's statement. A user's learner that overrides one of them may state
-# other noise than the library computes for its announced calls.
+# Methods that determine a fit's statement. A user's learner that overrides one is not ``derived``.
 STATING = ("_fit_batch", "_fit_one", "_guarantee", "_noise_of", "_neighbours")
 # The attribute with the guarantee of a fit. Only classes of this project may define it.
 STATED = "privacy_"
@@ -140,15 +139,13 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(fit_name)
         _seal_for(doors, fit_name)
         n_before = _count_references(doors)
-        # NumPy's warnings (such as a division by 0) would reveal exact values, so all are off, even
-        # warnings about public numbers.
+        # NumPy's warnings (such as a division by 0) would reveal exact values, so all are off.
         with fit_named(fit_name), np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(fit_name, records, counted), doors)
         if fit_name.refused:
             raise fit_name.refused
         _seal_for(doors, name)
-        # Searching a model is slow. Reference counts show that it is nearly always unnecessary: no
-        # curator, stream or sealed value is left.
+        # Searching a model is slow; reference counts show that it is nearly always unnecessary.
         others = [group for door in doors for group in (door.parties, door.inners) if group]
         is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
         if is_kept or _count_references(doors) != n_before:
@@ -204,8 +201,7 @@ def _line_of(model: Any, attribute: str) -> str:
 
 
 def _seal_for(doors: Sequence[Curator], name: str) -> None:
-    # This is a separate function because a local variable of `fit` that refers to a curator would
-    # change its reference count.
+    # A separate function: in `fit`, a local variable for a curator would count as a reference.
     for door in doors:
         for one in (door, *door.parties):
             one.sealed_for = name
