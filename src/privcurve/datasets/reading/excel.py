@@ -44,8 +44,7 @@ _MOST_OF_HEADER = 100
 
 # A sheet, its cells by row, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# A cell without a value, although a spreadsheet program displays one: its row, the position of its
-# column, and the reason.
+# A cell that displays a value but has none: row, position of the column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -102,7 +101,7 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # A row of which all values are uncomputed formulas looks blank, but must not be skipped. At the
+    # A row that has only uncomputed formulas looks blank, but must not be skipped. At the
     # end of a sheet, the reader returns no cells for such rows: add them.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -179,7 +178,7 @@ def _read_xml(file: RawFile, sheet: Any) -> bytes:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # an .xls, or an unusual layout
+        return b""  # it is an .xls, or has an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:
@@ -344,5 +343,5 @@ KIND = FileKind(
     sniff=sniff,
     open=open_sheet,
     unit="row",
-    cell_bytes=125.0,  # measured: each value is an object
+    cell_bytes=125.0,  # measured; each value is a Python object
 )
