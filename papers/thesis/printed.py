@@ -92,9 +92,8 @@ def _files(request: OutputRequest) -> dict[str, Path]:
 
 
 CALIBRATIONS = ("published", "proved")
-COLUMNS = [
-    *("table", "dataset", "epsilon", "quantity", "printed"),
-    *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
+COLUMNS = ["table", "dataset", "epsilon", "quantity", "printed"] + [
+    f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")
 ]
 RUN_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
 SETTINGS = ("density", "learning_rate", "n_rounds")
@@ -323,7 +322,9 @@ def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> d
     mine = mine[mine["epsilon"].map(short_text) == short_text(row["epsilon"])]
     if len(mine) != 1:
         where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
-        raise ValueError(f"Table {row['table']}: {len(mine)} of our rows for {where}, not one")
+        raise ValueError(
+            f"Table {row['table']}: one of our rows must match {where}; got {len(mine)}"
+        )
     return mine.iloc[0].to_dict()
 
 

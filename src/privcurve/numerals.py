@@ -16,7 +16,7 @@ def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type:
     Raises ValueError if the text is not a number.
     """
     if "_" in text:
-        raise ValueError(f"{text!r} is not a number")
+        raise ValueError(f"must be a number; got {text!r}")
     return kind(text)
 
 
@@ -30,9 +30,9 @@ def amount(text: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"must be a number; got {text!r}")
     if math.isinf(value) and "inf" not in text.lower():
-        raise argparse.ArgumentTypeError(f"{text!r} is too large for a number")
+        raise argparse.ArgumentTypeError(f"must be at most 1.8e308; got {text!r}")
     return value
 
 
@@ -44,7 +44,7 @@ def count(text: str) -> int:
     try:
         return number(text, int)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
 
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

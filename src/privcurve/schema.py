@@ -28,14 +28,16 @@ ENDING = ".yaml"
 # Maximum number of places in a message.
 MOST_NAMED = 5
 
+NOTHING = "must have a value; got nothing"
+
 # Messages for texts that do not match these patterns.
 _TEXTS = {
-    r"\S": "nothing is written there",
-    r"^[A-Za-z0-9_-]+\Z": "{!r} is not of letters, digits, - and _ alone",
-    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "a character of it can't be shown; leave it out",
+    r"\S": NOTHING,
+    r"^[A-Za-z0-9_-]+\Z": "must have only letters, digits, - and _; got {!r}",
+    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "must have only printable characters; leave out the others",
 }
 
-_TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes"
+_TRUTH = "must be a text; YAML reads yes, no, on and off as truth values: put the word in quotes"
 
 
 class Fault(NamedTuple):
@@ -93,8 +95,7 @@ def parse_yaml(text: str, where: str) -> Any:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # A YAML reader accepts all of these: of two equal keys it keeps the last one, and it reads
-        # 0150 as 104.
+        # YAML readers accept these faults: they read 0150 as 104, and keep the last of equal keys.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -122,7 +123,9 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
     try:
         line = yaml_nodes.line_too_deep(yaml.parse(text, Loader=make_loader))
         if line is not None:
-            raise SchemaError(f"{where}: line {line}: lists are nested too deeply")
+            raise SchemaError(
+                f"{where}: line {line}: lists and mappings must be nested less deeply"
+            )
         loader = make_loader(text)
         try:
             return loader.get_single_node(), loader
@@ -132,7 +135,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         raise _yaml_error(where, error) from None
 
 
-def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
+def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> None:
     """Check content against a JSON schema; `where` is its name in messages.
 
     `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
@@ -143,7 +146,7 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
         raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
-def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
+def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
     """Return the violations of a schema; violations with the same cause are one fault.
 
     NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
@@ -189,7 +192,7 @@ def _n_types(error: Any) -> int:
     return len(allowed) if isinstance(allowed, list) else 1
 
 
-def _message(reason: str, places: list[Place], content: Any) -> str:
+def _message(reason: str, places: list[Place], content: object) -> str:
     if reason == _TRUTH:
         names = [f"{_place(some, content)} ({_value_at(some, content)})" for some in places]
     else:
@@ -205,14 +208,14 @@ def _value_at(place: Place, content: Any) -> Any:
     return content
 
 
-_NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
+_NO_NUMBER = "must be a number; got .nan: write a number, or put a text in quotes"
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
     """Yield the place of each NaN; if it is a key, the place of its mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
@@ -287,8 +290,8 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     return extend(Draft202012Validator, type_checker=types)(content)
 
 
-def _fill_in(node: Any) -> None:
-    """Replace ``enum: module:function`` by the words that the function returns."""
+def _fill_in(node: object) -> None:
+    """Replace ``enum: module:function`` in a schema by the words that the function returns."""
     if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
         module, _, function = listed.partition(":")
         node["enum"] = getattr(import_module(module), function)()
@@ -296,7 +299,7 @@ def _fill_in(node: Any) -> None:
         _fill_in(part)
 
 
-def _is_finite(number: Any) -> bool:
+def _is_finite(number: object) -> bool:
     # A whole number of 309 digits is finite, but not a float.
     return not isinstance(number, float) or math.isfinite(number)
 
@@ -309,10 +312,10 @@ def _reason_in_python(error: Any) -> str:
         return ""
     if isinstance(given, (bool, str)) and wants_number:
         kind = "text" if isinstance(given, str) else "truth value"
-        return f"{given!r} is a {kind}; it must be a number"
+        return f"must be a number; got the {kind} {given!r}"
     if isinstance(given, (int, float)) and not wants_number:
         kind = "truth value" if isinstance(given, bool) else "number"
-        return f"{given!r} is a {kind}; it must be a text: write {str(given)!r}"
+        return f"must be a text; got the {kind} {given!r}: write {str(given)!r}"
     return ""
 
 
@@ -333,38 +336,40 @@ def _reason(error: Any) -> str:
     if error.validator == "not":
         return "does not belong here" + _expectation(error, ": it ")
     if error.validator == "minProperties":
-        return f"must have at least {allowed} keys; it has {len(given)}"
+        return f"must have at least {allowed} keys; got {len(given)}"
     if error.validator == "pattern" and allowed in _TEXTS:
         return _TEXTS[allowed].format(given)
     if error.validator == "minItems":
-        return f"must have {allowed} entries; it has {len(given)}" if given else "the list is empty"
+        least = "" if error.schema.get("maxItems") == allowed else "at least "
+        entries = "entry" if allowed == 1 else "entries"
+        return f"must have {least}{allowed} {entries}; got {len(given) or 'an empty list'}"
     if error.validator == "type" and given is None:
-        return "nothing is written there"
+        return NOTHING
     if error.validator == "type" and allowed == "array":
-        return f"{given!r} must be a list: write it in brackets, [a, b, …]"
+        return f"must be a list; got {given!r}: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
-        no_keys = f"{given!r} has no keys: write it as {{key: value, …}}"
+        no_keys = f"must have keys; got {given!r}: write it as {{key: value, …}}"
         return no_keys + _expectation(error, ". Expected: ")
     if isinstance(given, bool) and allowed in ("number", "integer"):
-        return "YAML reads it as a truth value; it must be a number"
+        return "must be a number; YAML reads it as a truth value"
     if isinstance(given, bool):
         return _TRUTH
     if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):
         return (
-            f"YAML reads {given} as a text; it must be a number: remove the quotes, or write it "
-            "with a point and a sign, as in 1.0e-6"
+            f"must be a number; YAML reads {given} as a text: remove the quotes, or write it with "
+            "a point and a sign, as in 1.0e-6"
         )
     if allowed == "integer" and isinstance(given, float) and given.is_integer():
         return f"must be a whole number; got {given}: write {int(given)}"
     if error.validator == "type" and isinstance(given, float) and not _is_finite(given):
         sign = "-" if given < 0 else ""
-        return f"{sign}.inf is not finite: write a number; a text goes in quotes"
+        return f"must be finite; got {sign}.inf: write a number, or put a text in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
         # For the value 1.0, suggest 1: the categories of a column equate 1 and 1.0 in a data file,
         # but the quoted text "1.0" matches only itself.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
-        quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
+        quoted = f"must be a text; YAML reads it as the number {given}: {remedy}put it in quotes"
         return quoted + _expectation(error, ". Expected: ")
     return error.message + _expectation(error, ". Expected: ")
 
@@ -375,7 +380,7 @@ def _expectation(error: Any, before: str) -> str:
     return f"{before}{text}" if text else ""
 
 
-def _means_a_number(value: Any) -> bool:
+def _means_a_number(value: object) -> bool:
     try:
         return isinstance(value, str) and math.isfinite(float(value))
     except ValueError:

@@ -21,12 +21,12 @@ METHOD, OLD_METHOD = "method", "arm"
 COLUMNS = ("calibration", METHOD, "other")
 
 
-def stored(word: Any) -> Any:
+def stored(word: object) -> Any:
     """Convert a calibration, or the name of a curve, to its form in files; other values stay."""
     return _replace_word(word, SPOKEN, STORED)
 
 
-def spoken(word: Any) -> Any:
+def spoken(word: object) -> Any:
     """Convert a calibration, or the name of a curve, to its form in the API; other values stay."""
     return _replace_word(word, STORED, SPOKEN)
 
@@ -52,9 +52,8 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
     return frame.assign(**{name: frame[name].map(change) for name in columns})
 
 
-def _replace_word(text: Any, old: str, new: str) -> Any:
-    # The name of a curve is, for example, `privgam~proved~delta=1e-05`; the name of a part of it is
-    # `adult/privgam~proved/best`.
+def _replace_word(text: object, old: str, new: str) -> Any:
+    # Names of curves are like `privgam~proved~delta=1e-05`, or like `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
     return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

@@ -47,7 +47,7 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
     return None
 
 
-def faults(root: yaml.Node, loader: Any) -> list[str]:
+def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
     `loader` is the loader that composed the document; it reads single words here. If aliases have
@@ -100,14 +100,16 @@ def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
         if id(node) in sizes:
             if not sizes[id(node)]:
                 line = node.start_mark.line + 1
-                return nodes, [f"line {line}: an alias is within the node that it refers to"]
+                return nodes, [
+                    f"line {line}: an alias must not be within the node that it refers to"
+                ]
             continue
         sizes[id(node)] = 0
         nodes.append(node)
         waiting.append((node, True))
         waiting.extend((part, False) for part in parts)
     if sizes[id(root)] > MOST_ENTRIES:
-        return nodes, [f"its aliases, written out, are more than {MOST_ENTRIES:,} entries"]
+        return nodes, [f"must have at most {MOST_ENTRIES:,} entries; its aliases expand to more"]
     return nodes, []
 
 
@@ -133,29 +135,32 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
         try:
             value = _value(node, loader)
         except ValueError as error:
-            yield line, f"{_shorten(node.value)} can't be: {error}"
+            yield (
+                line,
+                f"YAML can't read {_shorten(node.value)}: {error}; correct it, or put it in quotes",
+            )
             return
         text = value.isoformat() if node.tag == _DAY else str(value)
         look = _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
-            yield line, f"{_shorten(node.value)} is too large for a number"
+            yield line, f"a number must be at most 1.8e308; got {_shorten(node.value)}"
         elif not (look.fullmatch(node.value) if look else node.value == text):
             message = f"YAML reads {_shorten(node.value)} as {text}; put it in quotes, if it is "
             yield line, f"{message}not meant so, or write {text}"
 
 
-def _keys(node: yaml.Node, loader: Any) -> Faults:
+def _keys(node: yaml.Node, loader: object) -> Faults:
     """Yield a fault for each key that is no single word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            yield line, "a list or a mapping can't be a key"
+            yield line, "a key must be a word; got a list or a mapping"
             continue
         word = _word(key, loader)
         if str(word) == key.value:
             continue
         if not key.value:
-            yield line, "a key is empty; put the word in quotes"
+            yield line, "a key must be a word; got nothing: put it in quotes"
         elif word is None or isinstance(word, bool):
             read = "nothing" if word is None else str(word).lower()
             yield line, f"YAML reads the key {key.value} as {read}; put the word in quotes"
@@ -163,7 +168,7 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
-def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
+def _repeated_keys(node: yaml.Node, loader: object) -> Faults:
     """Yield a fault for each repeated key of a mapping, with the lines of both keys."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -178,7 +183,7 @@ def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
         lines.update(dict.fromkeys(alike, line))
 
 
-def _word(key: yaml.ScalarNode, loader: Any) -> Any:
+def _word(key: yaml.ScalarNode, loader: object) -> Any:
     return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
 
 

@@ -129,7 +129,7 @@ def test_a_lost_ledger_is_not_an_empty_one(folder, capsys):
     assert "is gone, but 1 release was in it" in err
 
 
-def test_a_description_that_was_renamed_has_no_budget_of_its_own(folder, capsys):
+def test_a_renamed_description_is_refused_as_the_same_file(folder, capsys):
     FILE.write_text(LIMITED)
     assert run(capsys, f"{RELEASE} 0.5")[0] == 0
     FILE.rename(FILE.with_name("people.yaml"))

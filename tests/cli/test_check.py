@@ -64,7 +64,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
         draw_held_out(y, 0.2, np.random.default_rng(0))
 
 
-def test_lines_of_separators_alone_are_no_records(folder, capsys):
+def test_lines_of_only_separators_are_no_records(folder, capsys):
     header, *rows = TABLE.splitlines()
     Path("patients.csv").write_text("\n".join([header, ",,,,", *rows, ",,,,", " , ,,,"]))
     assert main.main(["check", "patients"]) == 0

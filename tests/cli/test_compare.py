@@ -315,7 +315,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, cap
     line = path.read_text().splitlines().index("- categories:") + 1
     assert main.main(["compare", "mine"]) == 4
     said = capsys.readouterr().err
-    assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
+    assert f"{path}: line {line}: columns.colour.categories: must have a value; got nothing" in said
     assert str(folder) not in said
     assert "privcurve check mine says what to do." in said
     assert "privcurve decide mine asks for what is blank." in said
@@ -335,7 +335,7 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         ),
         (["wdbc", "--delta", "1"], "--delta: delta must be a number in [0, 1); got 1.0"),
         (["wdbc", "--repeats", "1"], "--repeats must be at least 2; got 1"),
-        (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
+        (["wdbc", "--cores", "0"], "--cores must be a number above 0, or all; got 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric is an option of a"),
         (["wdbc", "--private-choice", "--fresh"], "--fresh is an option of a"),
         (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': the limit must be between 0 and 1"),

@@ -91,7 +91,7 @@ def test_a_person_is_asked_again_and_may_stop(decide):
     assert code == 130
     assert "bounds of 'age'" in told
     assert "low < high" in told
-    assert "2 entries; it has 1" in told
+    assert "2 entries; got 1" in told
     assert "is not valid YAML" in told
     assert "privcurve: stopped. 1 answered and written, 4 left" in told
     assert content["columns"][0]["bounds"] == [0, 120]

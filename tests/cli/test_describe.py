@@ -25,7 +25,7 @@ from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
 
-# A draft has no value of the records ------ ---------------------------------------
+# A draft has no value of the records ----------------------------------------------
 
 
 def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys):
@@ -189,7 +189,7 @@ CODES = (4, 4, 2, 3, 2, 5, 9)
         ),
     ],
 )
-def test_columns_that_differ_in_a_number_alone_are_one_line(folder, header, row, names, n_blanks):
+def test_columns_that_differ_only_in_a_number_are_one_line(folder, header, row, names, n_blanks):
     rows = [",".join(map(str, row(k))) for k in range(2, 182)]
     content, made = draft_table([header, *rows], "y")
     assert [entry["name"] for entry in content["columns"]] == names
@@ -238,7 +238,7 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
 
 
 @pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
-def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
+def test_one_number_among_words_has_bounds_too(folder, number, bounds):
     entry, _ = draft_column([number] * 39 + ["old"], public=True)
     assert entry["bounds"] == bounds
 
@@ -448,7 +448,7 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
         (None, ",", ".", None),
     ],
 )
-def test_marks_stand_between_groups_of_three_digits(text, decimal, thousands, plain):
+def test_marks_separate_groups_of_three_digits(text, decimal, thousands, plain):
     assert remove_grouping([text], decimal, thousands) == [plain]
 
 

@@ -135,7 +135,7 @@ def test_groups_are_values_as_a_model_reads_them(table, capsys):
     assert by_ward["(missing)"]["n"] == np.isin(cells, ["?", "-9", "-9.0", ""]).sum()
 
 
-def test_lines_of_separators_alone_are_no_records(table, capsys):
+def test_lines_of_only_separators_are_no_records(table, capsys):
     expected = rows(capsys, "--by sex")[0]
     lines = Path("test.csv").read_text().splitlines()
     Path("test.csv").write_text("\n".join([*lines[:9], ",,,", " , ,,", *lines[9:], ",,,", ""]))
@@ -218,7 +218,7 @@ def test_truth_values_are_read_in_each_spelling(table, classes, capsys):
     assert told[0][0]["actual"][0] == table.sick.mean()
 
 
-def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
+def test_impossible_measurements_are_refused(table, tmp_path, capsys):
     for options, message in (
         ("--by town", "no column.* 'town'"),
         ("--by sick", "--by sick is the label"),
@@ -232,7 +232,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--epsilon 1 --dataset nobody", "nobody"),
         ("--csv model.json", "model.json is an input"),
         ("--by SEX", "has no column 'SEX'; did you mean 'sex'"),
-        ("--picture a.gif", "name a file in .svg"),
+        ("--picture a.gif", "--picture must be a file with the ending .svg"),
     ):
         assert_refused(tmp_path, capsys, f"{ASK} {options}", message)
     assert not list(tmp_path.glob("releases/*/ledger.jsonl"))
@@ -267,7 +267,7 @@ def test_values_in_another_unit_are_remarked_on(table, capsys):
 
 
 @pytest.mark.slow
-def test_of_three_classes_there_are_error_and_auc(capsys):
+def test_for_three_classes_error_and_auc_are_measured(capsys):
     three = Domain(DOMAIN.columns, Label("stage", classes=("1", "2", "3")))
     codes = np.array(list(np.ndindex(5, 3)) * 8, dtype=np.uint8)
     fitted = PrivGAMClassifier(epsilon=9.0, **{**PUBLIC, "classes": (0, 1, 2)})

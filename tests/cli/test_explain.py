@@ -81,7 +81,7 @@ def test_a_model_that_cannot_be_explained_is_reported(model, tmp_path, capsys, m
         tmp_path,
         capsys,
         "explain model.json --picture a.txt",
-        r"name a file in \.svg, \.png, \.pdf",
+        r"--picture must be a file with the ending \.svg, \.png, \.pdf",
     )
     assert_refused(tmp_path, capsys, "explain new.json", "new.json can't be read")
     for other in (type(model), "model.json"):
@@ -90,7 +90,7 @@ def test_a_model_that_cannot_be_explained_is_reported(model, tmp_path, capsys, m
     assert str(privcurve.explain(privcurve.load("model.json"))) == str(model.explain(DOMAIN))
     with pytest.raises(models.ModelError, match=r"domain must be a Domain.*Give dataset"):
         model.explain(["age", "town"])
-    with pytest.raises(ValueError, match="most = -1 is negative"):
+    with pytest.raises(ValueError, match="most must be ≥ 0; got -1"):
         model.explain(DOMAIN).plot(most=-1)
     with pytest.raises(models.ModelError, match="the domain must have"):
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))

@@ -156,7 +156,7 @@ def test_a_real_table_is_answered_alike(learner):
         assert np.allclose(answered["probability of 1"], chances, rtol=1e-9, atol=0)
 
 
-def test_of_three_classes_the_first_of_the_largest_scores_counts():
+def test_for_three_classes_the_first_of_the_largest_scores_counts():
     columns = tuple(Column(name, "numeric", (0.0, 3.0), 3) for name in "ab")
     domain = Domain(columns, Label("stage", classes=("I", "II", "III")))
     codes = np.array(list(np.ndindex(3, 3)) * 20, dtype=np.uint8)
@@ -330,18 +330,23 @@ def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkey
     assert_refused(tmp_path, capsys, "export model.json", message)
 
 
-def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
-    cells = ["-9", -9, "-9.0", -9.0, "-9.00", "-9.000", "0.5", 0.5, "0.50", "9", "a"]
-    check_texts(["a", "?", "other"], cells, missing=("-9.00", "0.50"))
-
-
-def test_numbers_among_categories_with_a_comma_are_numbers_in_the_table():
-    cells = [1.5, "1,5", 2, 2.0, "2,0", "a,b", "a.b", -9.5, "-9,5"]
-    check_texts(["1,5", "2", "a,b", "other", "?"], cells, decimal=",", missing=("-9.5",))
-
-
-def check_texts(titles, cells, **reading):
-    """Assert that a column with such categories is predicted as by `predict`."""
+@pytest.mark.parametrize(
+    ("titles", "cells", "reading"),
+    [
+        (
+            ["a", "?", "other"],
+            ["-9", -9, "-9.0", -9.0, "-9.00", "-9.000", "0.5", 0.5, "0.50", "9", "a"],
+            {"missing": ("-9.00", "0.50")},
+        ),
+        (
+            ["1,5", "2", "a,b", "other", "?"],
+            [1.5, "1,5", 2, 2.0, "2,0", "a,b", "a.b", -9.5, "-9,5"],
+            {"decimal": ",", "missing": ("-9.5",)},
+        ),
+    ],
+    ids=["markers of missing values", "a decimal comma"],
+)
+def test_numbers_among_categories_are_predicted_alike_in_any_notation(titles, cells, reading):
     check_column(
         Column("town", "categorical", categories=tuple((t, t) for t in titles)), cells, reading
     )

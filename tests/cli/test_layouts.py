@@ -248,7 +248,7 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# New files with another layout than the training file ------ --------------------------------
+# New files with another layout than the training file ---------------------------------------
 
 
 def train_without_names(parser, content=None, description=TABLE):
@@ -332,7 +332,7 @@ def test_a_table_of_another_program_is_known_without_names(capsys, content, mess
     assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
-def test_lines_of_separators_alone_are_skipped_without_names(capsys):
+def test_lines_of_only_separators_are_skipped_without_names(capsys):
     _, data, _ = train_without_names({"fields": NAMES})
     write("new.csv", lines(names=(), above=[",,,"]) + ",,,\n")
     assert predict(capsys, "new.csv")[0] == expected_names(data)
@@ -501,7 +501,10 @@ def test_models_of_earlier_versions_read_files_with_names(capsys):
     del content["parser"]
     models.text.write(Path("model.json"), content)
     assert_refused(
-        Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4"
+        Path(),
+        capsys,
+        "predict model.json mine.txt",
+        "no required column is among its 4 names",
     )
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected_names(data)

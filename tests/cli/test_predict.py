@@ -91,7 +91,7 @@ def test_an_invalid_table_is_not_shown_in_full(folder, capsys, content):
     assert predict() == 1
     message = capsys.readouterr().err
     assert len(message) < 2000
-    assert "has none of the columns 'age', 'town', 'day'" in message
+    assert "must have the columns 'age', 'town', 'day'" in message
     assert ("It seems to be JSON" in message) == (content != "%s")
 
 
@@ -326,7 +326,7 @@ def test_a_sheet_is_named(folder, capsys):
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
-    assert_refused(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
+    assert_refused(folder, capsys, "predict model.json new.xlsx", "must have the columns 'age'")
     said = "the sheet must be one of notes, May 2024; got 'May'"
     assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
@@ -350,11 +350,15 @@ WITHOUT_FIRST_NAME = TABLE.partition(",")[2]
 BAD = [
     (
         ASK,
-        "nor any other.* Its first line, sep=…, is only for Excel",
+        "no required column.* Its first line, sep=…, is only for Excel",
         {"new.csv": "sep=,\n" + TABLE},
     ),
-    (ASK, "nor any other.* If a title is above the names", {"new.csv": "Clinic,,,,\n" + TABLE}),
-    (ASK, "nor any other.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
+    (
+        ASK,
+        "no required column.* If a title is above the names",
+        {"new.csv": "Clinic,,,,\n" + TABLE},
+    ),
+    (ASK, "no required column.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
     (
         ASK,
         r"must have 4 fields.*R's write.table leaves out .*\(4 more",
@@ -365,10 +369,10 @@ BAD = [
     ("model.json x.csv", "x.csv can't be read: No such file"),
     ("model.json x.parquet", "there is no such file"),
     ("model.json .", "can't be read: Is a directory"),
-    ("model.json model.json", "none of the columns 'age', 'town', 'day'"),
+    ("model.json model.json", "must have the columns 'age', 'town', 'day'"),
     (ASK, "only a part of one", {"model.json": '{"format": "privcurve'}),
     (ASK, "new.csv is empty", {"new.csv": ""}),
-    (ASK, "new.csv has none of the columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
+    (ASK, "new.csv must have the columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
     (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
     (ASK, "must have one column 'age'; it has 2", rows("note", "age")),
     (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
@@ -391,7 +395,7 @@ BAD = [
         {"new.csv": TABLE.encode("utf-16")},
     ),
     (f"{ASK} --encoding utf-88", "unknown encoding"),
-    (f"{ASK} --separator ';;'", "is not one character"),
+    (f"{ASK} --separator ';;'", "must be one character"),
     ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
     ("model.json a.zip", "a.zip .*: it is a zip archive", {"a.zip": b"PK\3\4rest"}),
     ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
@@ -409,13 +413,13 @@ BAD = [
         "must have one column 'P'",
         {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
     ),
-    (ASK, "can't be read|none of the columns|not written in", {"new.csv": b"\x00\xff" * 99}),
+    (ASK, "can't be read|must have the columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]
 
 
 # A refused file is closed.
 @pytest.mark.filterwarnings("error::ResourceWarning")
-def test_lines_of_separators_alone_have_no_answer(folder, capsys):
+def test_lines_of_only_separators_have_no_prediction(folder, capsys):
     expected = answers(capsys, "new.csv --proba")
     capsys.readouterr()
     header, *rows = TABLE.splitlines()
@@ -479,7 +483,7 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
     told = capsys.readouterr().err
-    assert "has none of the columns 'age', 'town', 'day', nor any other" in told
+    assert "must have the columns 'age', 'town', 'day'" in told
     assert "Secretville" not in told
 
 

@@ -113,7 +113,7 @@ def test_clones_of_one_stream_have_independent_noise(source):
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 
-# Generators as random_state ------ ------------------------------------------------------------
+# Generators as random_state -------------------------------------------------------------------
 
 MARGIN = int((2 * Y - 1).sum())
 
@@ -326,15 +326,23 @@ def test_a_pair_of_days_or_numbers_of_any_type_is_a_pair_of_bounds(pair):
     assert Schema({"x": pair}, label=[0, 1]).domain.columns[0].kind == "numeric"
 
 
-@pytest.mark.parametrize("pair", [("2020-01-01", "2021-1-1"), ("0", "1"), (pd.NaT, pd.NaT), (1,)])
-def test_another_pair_is_refused(pair):
-    with pytest.raises(DatasetError, match=r"'x' must be a pair \(lowest, highest\) of numbers or"):
-        Schema({"x": pair}, label=[0, 1])
+NOT_BOUNDS = r"'x' must be a pair \(lowest, highest\) of numbers or"
 
 
-def test_a_set_has_no_first_class():
-    with pytest.raises(DatasetError, match="must be the list of classes"):
-        Schema({"x": (0, 1)}, label={"sick", "healthy"})
+@pytest.mark.parametrize(
+    ("column", "label", "message"),
+    [
+        (("2020-01-01", "2021-1-1"), [0, 1], NOT_BOUNDS),
+        (("0", "1"), [0, 1], NOT_BOUNDS),
+        ((pd.NaT, pd.NaT), [0, 1], NOT_BOUNDS),
+        ((1,), [0, 1], NOT_BOUNDS),
+        # A set has no first class.
+        ((0, 1), {"sick", "healthy"}, "must be the list of classes"),
+    ],
+)
+def test_a_schema_with_other_bounds_or_classes_is_refused(column, label, message):
+    with pytest.raises(DatasetError, match=message):
+        Schema({"x": column}, label=label)
 
 
 def test_labels_that_a_tool_has_encoded_are_positions():

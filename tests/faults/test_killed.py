@@ -67,7 +67,7 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     project.check_right(undisturbed, kept)
 
 
-def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
+def test_a_killed_snakemake_whose_job_continues(project, undisturbed):
     rng = random.Random(200)
     moment = in_training(rng)
     running, orphan = project.start_and_stand_still(moment)

@@ -83,7 +83,7 @@ def _remove_datasets(folder):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-# Tests of the oracle ------ --------------------------------------------------------------------
+# Tests of the oracle ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

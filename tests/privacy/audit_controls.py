@@ -41,7 +41,7 @@ class Control(NamedTuple):
     n_trainings: int = N_TRAININGS
 
 
-# Boosting of the two labels: on equal records every 1-rule is one of them ------ ------
+# Boosting of the two labels: on equal records every 1-rule is one of them -------------
 
 
 def boosted_labels(side, rates, weigh):
@@ -83,7 +83,7 @@ def boosted(name, n, n_rounds, rate, weigh=capped_weights):
     return Control(name, flipped_constant(n), sample, distribution)
 
 
-# Noise on exact sums ------ -----------------------------------------------------------
+# Noise on exact sums ------------------------------------------------------------------
 
 
 def sums(side, of_rows):
@@ -112,7 +112,10 @@ def noisy_maximum(pair, side, n, rng):
 
 def histogram(scale):
     def sample(pair, side, n, rng):
-        """Score noisy counts by their distance to the right; equal ends tie exactly."""
+        """Return `n` scores of noisy counts: larger if nearer to the right table's counts.
+
+        Counts beyond the counts of both tables get equal scores, so that they tie exactly.
+        """
         exact, left, right = map(counts, (side, pair.left, pair.right))
         noisy = exact + MECHANISMS[LAPLACE].draw(rng, (n, len(exact)), scale)
         between = np.clip(noisy, np.minimum(left, right), np.maximum(left, right))

@@ -140,7 +140,7 @@ def the_same_noise_in_each_tree(original, self, calls, shape):
     return Noise(self.kept, self.sealed_for)
 
 
-# Draws of the curator ------ -------------------------------------------------------------------
+# Draws of the curator --------------------------------------------------------------------------
 
 
 @replacement_of(
@@ -258,7 +258,7 @@ MISTAKES_IN_NOISY_MAJORITY = {
 }
 
 
-# Wrong statements ------ -----------------------------------------------------------------------
+# Wrong statements ------------------------------------------------------------------------------
 
 
 def times_ten(statement, *fields):

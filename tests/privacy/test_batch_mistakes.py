@@ -200,7 +200,7 @@ def size_of(counts):
     return counts.sum()
 
 
-def test_what_else_follows_from_a_batch_is_seen(monkeypatch):
+def test_other_functions_of_a_batch_are_found(monkeypatch):
     """The size of a batch, with noise announced by hand for all records."""
     own_calls, own_release = DPSGDClassifier._calls, DPSGDClassifier._release
     sizes = []

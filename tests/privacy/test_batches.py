@@ -50,7 +50,7 @@ def stick_of_one(p, r, c, epsilon):
     return integrate.simpson(above, x=z)
 
 
-# The accountant compared with others ------ --------------------------------------------------
+# The accountant compared with others ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -139,7 +139,10 @@ def test_a_small_delta_has_a_small_relative_error(neighbours):
 
 @pytest.mark.parametrize(("p", "r"), [(0.3, 0.3), (0.3, 0.0), (0.0, 0.3), (1.0, 1.0)])
 def test_masses_on_the_grid_keep_either_law(p, r):
-    """Masses under the second distribution are the masses times e^(−loss)."""
+    """The masses of the loss on the grid add up to 1, and so do the masses times e^(−loss).
+
+    The latter are the masses under the second distribution.
+    """
     step, c = 0.01, 0.8
     first, last = math.floor(loss_at(-9, p, r, c) / step), math.ceil(loss_at(12, p, r, c) / step)
     law = np.exp(loss_law(first, last, step, p, r, c))
@@ -148,7 +151,7 @@ def test_masses_on_the_grid_keep_either_law(p, r):
     assert under_other == pytest.approx(1, abs=1e-7)
 
 
-# The theorem ------ --------------------------------------------------------------------------
+# The theorem ---------------------------------------------------------------------------------
 
 
 def test_opposite_records_are_the_worst():
@@ -208,7 +211,7 @@ def test_a_replaced_record_costs_less_than_twice_an_added_one():
         ({"sampled": 1.1}, r"must be a rate in \(0, 1\]; got 1.1"),
     ],
 )
-def test_what_is_sampled_is_a_sum(more, said):
+def test_only_sums_can_be_sampled(more, said):
     with pytest.raises(ValueError, match=said):
         Announced("sums", **{"sampled": 0.5, **more})
 
@@ -235,7 +238,7 @@ def draw(rate, counts, seed, n_draws=1):
     return hits
 
 
-def test_each_record_is_in_a_batch_by_a_coin_of_its_own():
+def test_each_record_is_in_a_batch_by_its_own_coin():
     """False alarm of the three tests: 1e-6."""
     counts = [1, 1, 3, 10]
     hits = draw(0.3, counts, 4, 4000)
@@ -250,6 +253,6 @@ def test_each_record_is_in_a_batch_by_a_coin_of_its_own():
     assert np.abs(beside[np.triu_indices(8, 1)]).max() < 6 / math.sqrt(4000)
 
 
-def test_a_batch_follows_from_the_stream_alone():
+def test_a_batch_follows_only_from_the_stream():
     assert np.array_equal(draw(0.5, [1] * 50, 7, 5), draw(0.5, [1] * 50, 7, 5))
     assert not np.array_equal(draw(0.5, [1] * 50, 7, 5), draw(0.5, [1] * 50, 8, 5))

@@ -45,7 +45,7 @@ def fit(X, y, **parameters):
 @pytest.mark.parametrize("encoding", ["scaled", "one_hot"])
 @pytest.mark.parametrize("columns", ["all", "private", "public"])
 @pytest.mark.parametrize("start", ["none", "public"])
-def test_what_it_reads(encoding, columns, start):
+def test_columns_and_start_that_a_fit_uses(encoding, columns, start):
     X, y = records()
     model = fit(X, y, encoding=encoding, columns=columns, start=start, public_columns=(0, 1))
     read = {"all": [0, 1, 2], "private": [2], "public": [0, 1]}[columns]

@@ -24,7 +24,7 @@ def row(claim):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_guesses_of_randomised_response_refute_its_epsilon_as_rarely_as_said(epsilon):
+def test_guesses_of_randomised_response_refute_its_epsilon_at_the_stated_rate(epsilon):
     """Randomised response attains the bound up to the rounding to integers."""
     q, n, error = 1 / (1 + math.exp(-epsilon)), 400, 0.05
     refuted = [Guesses(n, n, k).p_value(epsilon, 0.0) <= error for k in range(n + 1)]
@@ -46,7 +46,7 @@ def test_a_fit_that_gives_all_away_with_probability_delta_is_within_the_bound(de
     assert p <= tail + 40 * delta
 
 
-def test_the_p_value_is_that_of_the_paper():
+def test_the_p_value_matches_the_paper():
     """Steinke, Nasr and Jagielski 2023, Appendix D, as in the paper."""
     m, r, v, epsilon, delta = 60, 40, 33, 0.7, 1e-4
     q = 1 / (1 + math.exp(-epsilon))
@@ -92,7 +92,7 @@ PEERS = [name for name in ATTACKS if registry.LEARNERS[name].peer]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", PEERS)
-def test_a_peer_stands(learner):
+def test_a_peer_is_not_refuted(learner):
     if missing := registry.missing_package(learner):
         pytest.skip(missing)
     (claim,) = ATTACKS[learner]

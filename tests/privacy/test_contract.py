@@ -82,7 +82,7 @@ def test_all_records_of_a_person_replaced_keep_it(key):
         ("limit_places", lambda persons, at_most, seed: range(len(persons)), SENSITIVITY),
     ],
 )
-def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, name, wrong, point):
+def test_for_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, name, wrong, point):
     monkeypatch.setattr(contract, name, wrong)
     case = replace(OF_PERSONS[learner, REPLACE_ONE], at_most=2, sizes=(12,))
     assert check(case, n_random=25).breach.point == point
@@ -157,7 +157,7 @@ def test_refuted_noise_breaks_it(case, point, why):
         ("states_no_privacy", "an answer of a private fit must have noise"),
     ],
 )
-def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
+def test_a_breach_is_reported_with_the_tables_that_show_it(monkeypatch, mistake, said):
     MISTAKES_IN_NOISY_MAJORITY[mistake](monkeypatch)
     text = str(check(NOISY_MAJORITY).breach)
     assert said in text
@@ -165,8 +165,11 @@ def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, 
     assert "its neighbour: [" in text
 
 
-def test_what_fails_in_real_fits_alone_is_said(monkeypatch):
-    """A script never gives the likely answers of real noise, on which a fit may fail."""
+def test_a_failure_only_in_real_fits_is_reported(monkeypatch):
+    """A fit that fails only with real noise is found, as the contract also runs such fits.
+
+    The replays with chosen answers do not have the likely answers of real noise.
+    """
     own = Watch._numbers
 
     def numbers(self, call, exact):
@@ -186,14 +189,14 @@ def counted_twice(self, records, curator):
 
 
 def test_a_record_that_counts_as_often_as_its_likes_is_seen(monkeypatch):
-    """With one row per record each record would count once."""
+    """The mistake squares the counts of rows, which only tables with counts above 1 show."""
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", counted_twice)
     text = str(check(NOISY_MAJORITY).breach)
     assert text.startswith(SENSITIVITY)
     assert " times)" in text
 
 
-def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypatch):
+def test_a_bound_that_holds_only_for_few_columns_fails_at_real_size(monkeypatch):
     own = sums.join_bounds
 
     def of_two(parts):
@@ -208,7 +211,7 @@ def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypat
     assert "3 times the announced sensitivity (4)" in breach.why
 
 
-def test_a_fit_of_its_own_is_not_what_is_tried(monkeypatch):
+def test_a_learner_with_its_own_fit_cannot_be_tried(monkeypatch):
     monkeypatch.setattr(NoisyMajorityClassifier, "fit", lambda self, X, y: self, raising=False)
     breach = check(NOISY_MAJORITY).breach
     assert breach.point == SEALED

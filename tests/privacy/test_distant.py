@@ -141,7 +141,7 @@ def ratios_trimmed_to_the_codes_that_are_scored(original, self, codes):
 
 
 def left_on_the_majority(called, told, why):
-    """Register a noisy majority that keeps ``told(records)`` on its model."""
+    """Register the mistake `called`: a noisy majority whose model keeps ``told(records)``."""
 
     def released(original, self, records, curator):
         original(self, records, curator)

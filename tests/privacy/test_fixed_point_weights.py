@@ -57,7 +57,7 @@ def largest_weight(n, density, learning_rate, n_votes):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1024, 1025, 32561, 10**6, 2**31 + 1, 10**10])
-def test_the_unit_is_that_of_the_kernels(n):
+def test_the_unit_is_the_kernels_unit(n):
     assert s.lazybb_weight_unit(n) == 2.0 ** -fixed_point_bits(n)
 
 
@@ -107,7 +107,7 @@ X, Y = np.zeros((2, 1), dtype=np.uint8), np.array([1, -1])
     ("counts", "density", "needed"),
     [([1, 1], 1e-20, "6.67e-13"), ([9_260_581_244, 739_418_756], 0.35, "1")],
 )
-def test_what_the_proof_does_not_cover_is_refused(weak_learner, counts, density, needed):
+def test_values_that_the_proof_does_not_cover_are_refused(weak_learner, counts, density, needed):
     options = {"weak_learner": weak_learner, "n_rounds": 2, "n_bins": 1, "random_state": 0}
     model = LazyBBClassifier(density=density, **options)
     with pytest.raises(ValueError, match=TOO_SMALL) as refusal:
@@ -131,7 +131,7 @@ def test_the_message_names_a_density_that_is_accepted(n):
     s.check_lazybb_rounding(n, named)
 
 
-def test_published_depends_on_the_number_of_records_alone():
+def test_published_depends_only_on_the_number_of_records():
     for calibrate, more in ((lazybb_one_rule, {}), (lazybb_trees, TREE)):
         given = {**SETTING, **more, "calibration": "published"}
         assert calibrate(n=2, density=1e-20, **given).statement.private

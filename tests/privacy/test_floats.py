@@ -97,7 +97,7 @@ def test_whole_noise_pays_for_rounding(mechanism):
         assert grid.scale * grid.unit <= scale * (1 + 2.0**-19) + 2 * size * grid.unit / loss
 
 
-def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
+def test_the_grid_follows_only_from_the_scale_and_its_noise_has_room():
     for scale in (1e-300, 1e-6, 0.5, 1.0, 3.0, 1e30):
         grid = grid_of(LAPLACE, scale, 1.0, 10)
         assert np.frexp(grid.unit)[0] == 0.5
@@ -118,7 +118,7 @@ def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
         (-(2.0**1000), "times their sensitivity"),
     ],
 )
-def test_what_no_grid_holds_is_refused(mechanism, exact, why):
+def test_numbers_that_no_grid_holds_are_refused(mechanism, exact, why):
     """Floating-point sums of 2^50 can have a sensitivity of 2^20, but not of 1."""
     entry = LedgerEntry(mechanism, "numbers", 1.0, 1.0, 1.0)
     with pytest.raises(DoorError, match=why):
@@ -128,10 +128,10 @@ def test_what_no_grid_holds_is_refused(mechanism, exact, why):
         curator(0).numbers(call_of(wide), [0.0, exact])
 
 
-# Kinds of answers of each learner ------ -------------------------------------------------------
+# Kinds of answers of each learner --------------------------------------------------------------
 
 ASKED = {
-    "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose_exactly": WHOLE, "_choose": CHOICES,
+    "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose": CHOICES,
     "_signs": CHOICES, "_noise": CHOICES, "uniform": CHOICES, "_threshold": POINTS,
     "_objective": MINIMA, "generator": STREAMS,
 }  # fmt: skip
@@ -280,7 +280,7 @@ def test_a_majority_does_not_tell_its_margin():
     assert told == {Floating: True, Curator: False}
 
 
-# Points of an interval ------ ------------------------------------------------------------------
+# Points of an interval -------------------------------------------------------------------------
 
 
 def draw_between_floats(ends, scores, rate, rng):

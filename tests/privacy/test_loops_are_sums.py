@@ -80,7 +80,7 @@ def test_each_loop_is_tried():
 
 
 @pytest.mark.parametrize(("name", "given"), TRIED)
-def test_what_a_record_adds_does_not_depend_on_others(name, given):
+def test_the_contribution_of_a_record_does_not_depend_on_others(name, given):
     loop, _ = LOOPS[name]
     rng = np.random.default_rng(1)
     rows = [DOMAIN[k] for k in rng.integers(len(DOMAIN), size=60)]
@@ -96,7 +96,7 @@ def test_what_a_record_adds_does_not_depend_on_others(name, given):
 
 
 @pytest.mark.parametrize(("name", "given"), TRIED)
-def test_what_a_record_adds_is_within_the_bounds(name, given):
+def test_the_contribution_of_a_record_is_within_the_bounds(name, given):
     loop, bounds = LOOPS[name]
     bounds = bounds(*given(table(DOMAIN[:1], [1])))
     at = [parts_of(loop(*given(table([row], [1]))), bounds) for row in DOMAIN]
@@ -111,7 +111,8 @@ def test_what_a_record_adds_is_within_the_bounds(name, given):
             assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
             assert apart.sum(axis=1).max() <= moves.l1
             largest = np.sqrt((apart**2).sum(axis=1).max())
-            # Bounds are attained, or nearly: two records share the bound of the intercept.
+            # Bounds are nearly attained; not fully, as two records share the bound of the
+            # intercept.
             assert 0.7 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
 
 

@@ -57,7 +57,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize(("out", "module", "shown"), NAMED.values(), ids=NAMED)
-def test_a_mistake_has_a_test_of_its_own(out, module, shown):
+def test_each_listed_mistake_has_its_own_test(out, module, shown):
     if callable(shown):
         assert getattr(module, shown.__name__) is shown
     else:

@@ -171,7 +171,7 @@ def test_the_page_lists_exactly_these_gaps():
     assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
-# Closed routes ------ ---------------------------------------------------------------------------
+# Closed routes ----------------------------------------------------------------------------------
 
 
 class Counting:
@@ -220,7 +220,7 @@ def test_a_look_is_refused(look):
         look(sealed())
 
 
-def test_what_a_learner_catches_ends_its_fit():
+def test_an_error_caught_by_the_learner_still_ends_its_fit():
     """Each look ends the fit of a learner that suppresses the error."""
 
     def release(look):

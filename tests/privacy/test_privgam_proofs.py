@@ -104,7 +104,7 @@ def test_stated_sensitivities_match_the_page():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_what_a_record_adds_follows_from_it_alone(n_classes):
+def test_the_contribution_of_a_record_follows_only_from_the_record(n_classes):
     """Bit for bit: with any other records, in any order."""
     scores = scores_of(n_classes, 1.0)
 
@@ -138,7 +138,7 @@ def any_weights(rng):
 
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("form", ["as they are", "any"])
-def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkeypatch):
+def test_parts_of_a_residual_are_integers_and_sum_to_at_most_the_residual(norm, form, monkeypatch):
     """The largest and smallest weights, and residuals of every size, on the finest grid."""
     rng = np.random.default_rng(0)
     n, n_classes, bits = 20_000, 9, bounds.MOST_BITS
@@ -199,7 +199,7 @@ def crowded():
 
 
 @pytest.mark.slow
-def test_the_score_of_a_model_tells_more_than_half_of_what_was_released():
+def test_the_score_of_a_model_reveals_more_than_half_of_the_release():
     """The means differ by .6·μ standard deviations; 3,000 fits give ± .04.
 
     False alarm: 10⁻³, three of these.
@@ -218,7 +218,7 @@ def test_the_score_of_a_model_tells_more_than_half_of_what_was_released():
 
 
 @pytest.mark.slow
-def test_the_attack_on_the_model_alone_finds_a_fifth_of_the_claim():
+def test_the_attack_on_only_the_model_finds_a_fifth_of_the_claim():
     row = audited([crowded()]).iloc[0]
     assert row["verdict"] == STANDS
     assert row["found_epsilon"] > 0.2 * row["epsilon"]

@@ -150,7 +150,7 @@ def test_a_mistake_is_seen(monkeypatch, change, learner, where, why):
     assert why in breach.why
 
 
-def test_a_release_that_fails_for_one_table_alone_is_seen(monkeypatch):
+def test_a_release_that_fails_for_only_one_table_is_found(monkeypatch):
     own = card._describe_neighbours
 
     def failing(released):

@@ -135,7 +135,7 @@ class Dividing:
 
 
 @pytest.mark.parametrize("in_parts", [False, True])
-def test_a_warning_of_numpy_within_a_fit_tells_nothing(monkeypatch, tmp_path, in_parts):
+def test_a_warning_of_numpy_within_a_fit_reveals_nothing(monkeypatch, tmp_path, in_parts):
     path = tmp_path / "1.npy"
     np.save(path, np.zeros((2, 3), dtype=np.uint8))
     np.save(labels_of(path), np.ones(3, dtype=np.int8))
@@ -228,7 +228,7 @@ COMPUTED = {
 
 
 @pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
-def test_what_is_computed_is_what_numpy_computes(compute):
+def test_sealed_arrays_compute_what_numpy_computes(compute):
     got = compute(sealed_by_row(PLAIN.copy()))
     assert type(got).__name__ == "Sealed"
     wanted = compute(PLAIN.copy())
@@ -239,7 +239,7 @@ def test_what_is_computed_is_what_numpy_computes(compute):
     assert got._rows in (None, *along)
 
 
-def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
+def test_a_kernel_opens_and_seals_and_writes_only_into_sealed_arrays():
     def add(values, total):
         total += values.sum(axis=0)
         return values * 2, len(values)
@@ -427,7 +427,7 @@ def test_public_coins_tell_nothing_of_noise():
         assert abs(model.margin_ - exact) > 1e-3
 
 
-def test_what_is_not_sealed_has_a_reason():
+def test_fits_that_see_open_records_have_a_reason():
     opened = {name: entry.sees_open for name, entry in LEARNERS.items() if entry.sees_open}
     assert opened.keys() <= {"pate", "bdpe", "boosting_for_people", "distributed_topdown"}
     assert all(len(why) > 20 for reasons in opened.values() for why in reasons.values())
@@ -543,7 +543,7 @@ def boosting_ends_when_all_are_right(own, self, learners, records, curators):
 
 @mutant(lazybb_rules, "_boost", Case("lazybb", {}), POST_PROCESSING)
 def the_best_from_the_fifth_round_on(own, rows, positive, counts, weighed, rates, noise):
-    """Inside a mechanism nothing is sealed: the contract at real size must see this mistake."""
+    """Noise is ignored from round five on. The seal can't see that, as mechanisms open values."""
     rates = np.where(np.arange(len(rates)) < 5, rates, np.inf)
     return own(rows, positive, counts, weighed, rates, noise)
 

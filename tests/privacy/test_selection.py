@@ -34,7 +34,11 @@ DRAWS = 20_000
 
 
 def kept_probabilities(each, law):
-    """Return the probability that each output is kept, from the worst to the best, by f alone."""
+    """Return the probability that each output is kept as the best of K runs.
+
+    `each` has the probabilities of the outputs of one run, from the worst output to the best. The
+    result is computed from f, the probability generating function of K.
+    """
     below = np.concatenate([[0.0], np.cumsum(each)])
     gap = 1 - law.gamma
     w = 1 - gap * below / below[-1]
@@ -48,7 +52,7 @@ def kept_probabilities(each, law):
 
 
 @pytest.mark.parametrize(("eta", "expected"), [(1.0, 5.0), (0.0, 6.0), (-0.5, 4.0), (1.0, 1.0)])
-def test_what_is_kept_is_the_best_of_k(eta, expected):
+def test_the_best_of_k_runs_is_kept(eta, expected):
     law, each = runs(eta, expected), np.array([0.1, 0.2, 0.05, 0.65])
     below = np.concatenate([[0.0], np.cumsum(each)])
     sums = np.power.outer(below, np.arange(1, 4_001)) @ np.array(law.chances(4_000))
@@ -105,7 +109,7 @@ def test_an_eta_that_leaves_no_number_is_refused(eta, expected):
 
 @shapes
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, epsilon):
+def test_the_stated_cost_of_pure_selection_is_attained(eta, expected, epsilon):
     law = runs(eta, expected)
     bound = law.epsilon(epsilon)
     rng = np.random.default_rng(1)
@@ -125,7 +129,10 @@ def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, ep
 
 
 def gaussians(mu, points=300):
-    """Cells of N(0, 1) and N(μ, 1): post-processing keeps them μ²/2-zCDP."""
+    """Return the probabilities of N(0, 1) and N(μ, 1) in cells of the line.
+
+    Cells are post-processing, so that the two distributions are μ²/2-zCDP.
+    """
     edges = np.linspace(-9, 9 + mu, points)
     edges[0], edges[-1] = -np.inf, np.inf
     return np.diff(norm.cdf(edges)), np.diff(norm.cdf(edges - mu))
@@ -137,7 +144,7 @@ def hockey_stick(left, right, epsilon):
 
 @pytest.mark.parametrize(("eta", "expected"), SHAPES[:3])
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.1, 0.3), (0.5, 1.5), (1.0, 4.0)])
-def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu, epsilon):
+def test_selection_among_gaussians_costs_at_most_the_stated_epsilon(eta, expected, mu, epsilon):
     law = runs(eta, expected)
     left, right = gaussians(mu)
     worst = 0.0
@@ -191,7 +198,7 @@ def mu_of(epsilon, delta):
 @shapes
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
-def test_training_and_score_add_up_to_the_whole(eta, expected, delta, epsilon):
+def test_training_and_score_add_up_to_the_budget(eta, expected, delta, epsilon):
     budget = selection_budget(epsilon, delta, eta, expected, 0.1)
     said = selection_statement(budget, "lazybb", 3)
     assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
@@ -217,7 +224,7 @@ def test_the_table_of_docs_tuning_is_what_the_code_gives():
             assert budget == pytest.approx(value, abs=0.006 if value > 0.1 else 0.0006)
 
 
-def test_of_pure_runs_the_better_of_two_ways_counts():
+def test_for_pure_runs_the_smaller_of_two_bounds_counts():
     name = runs(1.0, 5.0).name
     costs = [Cost(PURE_KIND, 0.3)]
     pure = runs(1.0, 5.0).epsilon(0.3)
@@ -239,7 +246,7 @@ def test_the_epsilon_that_spends_rho_is_found_from_below(power):
 
 @pytest.mark.slow
 def test_with_delta_every_candidate_spends_the_same_rho():
-    """Also a candidate with pure privacy: Laplace noise spends ε − 1 + e^−ε."""
+    """A candidate with pure privacy spends ρ, too: Laplace noise spends ε − 1 + e^−ε."""
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert not budget.pure
     candidates = candidates_of("lazybb", [{"learner": "noisy_majority"}, {"n_rounds": 3}])
@@ -258,7 +265,7 @@ TARGET = Target("drawn", records([[0], [1], [1]], [1, -1, 1], [2]))
 DENSITIES = [c for c in CLAIMS if c.method == DENSITY]
 
 
-def test_the_exact_audit_stands_and_uses_much_of_the_budget():
+def test_the_exact_audit_finds_much_of_the_budget_and_no_violation():
     rows = run(DENSITIES, TARGET, 0, 1)
     assert set(rows["verdict"]) == {STANDS}
     # At the default share the score has a small budget, and only the score can change a sure

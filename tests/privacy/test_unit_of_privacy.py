@@ -148,7 +148,7 @@ def test_a_person_left_out_costs_epsilon_and_not_more(load, size):
     assert loss == 0 if size == 3 else loss >= (0.9 if size == 0 else 0.3) * EPSILON
 
 
-# Python: a frame, a schema with a unit, and `fit` ------ -----------------------------
+# Python: a frame, a schema with a unit, and `fit` ------------------------------------
 
 SCHEMA = Schema(
     {"ward": ["x", "y"], "age": {"bounds": [0, 4], "n_bins": 2}},
@@ -239,7 +239,7 @@ def test_in_python_learners_keep_the_contract_for_persons(monkeypatch, name, mor
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
 @pytest.mark.parametrize("size", [1, 2, 5, 50])
-def test_what_one_record_may_cost_is_what_a_group_has(epsilon, size):
+def test_the_budget_of_a_record_is_the_groups_budget_divided(epsilon, size):
     each = budget_within_group(epsilon, 1e-5, size)
     assert group_guarantee(*each, size) == pytest.approx((epsilon, 1e-5), rel=1e-12)
     factor = math.expm1(epsilon) / math.expm1(epsilon / size)
@@ -293,7 +293,7 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     assert reached >= 0.5 * EPSILON
 
 
-# Kept records ------ ---------------------------------------------------------------
+# Kept records ----------------------------------------------------------------------
 
 
 def test_a_person_keeps_the_same_records_whatever_others_have():

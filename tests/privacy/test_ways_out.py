@@ -45,12 +45,12 @@ TYPES = {
 
 
 @pytest.mark.parametrize("look", TYPES.values(), ids=TYPES)
-def test_no_type_tells_a_value(look):
+def test_no_type_reveals_a_value(look):
     with pytest.raises(SealedError, match="mine: "):
         look(sealed())
 
 
-def test_types_of_numbers_and_whole_results_are_as_before():
+def test_types_and_results_marked_whole_are_unchanged():
     x = sealed()
     assert x.astype(np.float32).dtype == np.float32
     assert np.sum(x, dtype=np.int64).dtype == np.int64
@@ -188,7 +188,7 @@ def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
     assert kept
 
 
-def test_a_statement_says_sealed_of_sealed_fits_alone():
+def test_only_statements_of_sealed_fits_say_sealed():
     said = "sealed, against accidental looks at exact values, not against intent"
     X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
     for name, parameters, is_sealed in (

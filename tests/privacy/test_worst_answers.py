@@ -19,11 +19,11 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.sensitivity import lazybb
 
-# Proved claims ------ ------------------------------------------------------------------
+# Proved claims -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])
-def test_of_one_choice_the_worst_answer_is_the_exact_loss(n):
+def test_for_one_choice_the_worst_answer_is_the_exact_loss(n):
     learner = OneRuleClassifier(n_bins=[1], classes=(-1, 1))
     pair = flipped_constant(n)
     exact = search_exact([pair], partial(one_rule_distribution, learner), 1.0, 0.0).epsilon
@@ -31,7 +31,7 @@ def test_of_one_choice_the_worst_answer_is_the_exact_loss(n):
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
-def test_of_several_choices_it_is_a_lower_bound(mechanism):
+def test_for_several_choices_the_worst_answer_is_a_lower_bound(mechanism):
     learner = LazyBBClassifier(
         n_rounds=3, density=1.0, n_bins=[1], classes=(-1, 1), mechanism=mechanism
     )
@@ -40,7 +40,7 @@ def test_of_several_choices_it_is_a_lower_bound(mechanism):
     assert 0.9 * exact < worst_answers(learner, pair) <= exact * (1 + 1e-6)
 
 
-def test_what_has_no_bound_is_refused():
+def test_mechanisms_without_a_known_loss_are_refused():
     with pytest.raises(ValueError, match="the loss of gaussian"):
         worst_epsilon("noisy_bayes", cross_columns(), delta=1e-2)
     with pytest.raises(ValueError, match="the loss of objective_perturbation"):

@@ -375,7 +375,7 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
     assert len(entries) <= 25
 
 
-# Arithmetic: stored numbers are computed by kernels/arithmetic.py ------ ----------------------
+# Arithmetic: stored numbers are computed by kernels/arithmetic.py -----------------------------
 
 STORED = {
     *("kernels", "privacy", "learners", "holders", "datasets", "experiments", "models"),
@@ -492,7 +492,7 @@ def test_exact_functions_are_accepted(line):
     assert not calls(nodes_of(line))
 
 
-# Names and docstrings ------ ------------------------------------------------------------------
+# Names and docstrings -------------------------------------------------------------------------
 
 # Participles do not say what a variable holds.
 SAY_NOTHING = {"found", "asked", "whole", "known"}

@@ -47,7 +47,7 @@ def dense(X):
     return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
 
 
-# Compared with the wrapped library ------ ----------------------------------------------
+# Compared with the wrapped library -----------------------------------------------------
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])

@@ -11,27 +11,27 @@ from privcurve.learners.registry import check_parameters
 from privcurve.privacy.budget import NEIGHBOURS, check_budget, relation
 from privcurve.privacy.sensitivity.counts import touched_cells
 
+NOT_EPSILON = r"^a_learner: epsilon must be a number > 0 \(inf: not private\); got "
+NOT_DELTA = r"^delta must be a number in \[0, 1\); got "
+TOO_SMALL = r"^delta must be 0 or at least 1e-300; got .*too small"
+
 
 @pytest.mark.parametrize(
-    "epsilon", [True, np.True_, math.nan, 0, -1.0, "1", None, 1j, [1.0], np.array([1.0])]
+    ("budget", "message"),
+    [
+        *[
+            ((epsilon, 0.0, "a_learner"), NOT_EPSILON)
+            for epsilon in (True, np.True_, math.nan, 0, -1.0, "1", None, 1j, [1.0], np.ones(1))
+        ],
+        *[((1.0, delta), NOT_DELTA) for delta in (False, math.nan, -1e-9, 1.0, math.inf, "0")],
+        # Arithmetic would lose these.
+        *[((1.0, delta), TOO_SMALL) for delta in (1e-320, 9e-301, 5e-324)],
+    ],
+    ids=str,
 )
-def test_invalid_epsilons(epsilon):
-    with pytest.raises(
-        ValueError, match=r"^a_learner: epsilon must be a number > 0 \(inf: not private\); got "
-    ):
-        check_budget(epsilon, 0.0, "a_learner")
-
-
-@pytest.mark.parametrize("delta", [False, math.nan, -1e-9, 1.0, math.inf, "0"])
-def test_invalid_deltas(delta):
-    with pytest.raises(ValueError, match=r"^delta must be a number in \[0, 1\); got "):
-        check_budget(1.0, delta)
-
-
-@pytest.mark.parametrize("delta", [1e-320, 9e-301, 5e-324])
-def test_a_delta_that_arithmetic_loses(delta):
-    with pytest.raises(ValueError, match=r"^delta must be 0 or at least 1e-300; got .*too small"):
-        check_budget(1.0, delta)
+def test_invalid_budgets(budget, message):
+    with pytest.raises(ValueError, match=message):
+        check_budget(*budget)
 
 
 @pytest.mark.parametrize("epsilon", [1, 1e-300, math.inf, np.float32(0.5), np.int64(3)])

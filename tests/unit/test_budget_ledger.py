@@ -59,7 +59,7 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
 
 
-def test_deltas_and_tenths_add_up_by_themselves(book):
+def test_deltas_and_tenths_add_up_exactly(book):
     budget = Budget(10.0, 1e-5)
     price = Price(1.0, 6e-6, REPLACE_ONE)
     book.reserve(budget, price, {})
@@ -128,7 +128,7 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
         book.reserve(Budget(100.0), ONE, {})
 
 
-# The same total on the card, in the terminal and in the ledger ------ ----------
+# The same total on the card, in the terminal and in the ledger -----------------
 
 # Four releases: (ε, neighbours).
 FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))

@@ -122,7 +122,7 @@ def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
         assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
 
 
-# Names of bins agree with the codes of values ------ ---------------------------------------------
+# Names of bins agree with the codes of values ----------------------------------------------------
 
 EDGES = [
     ((0.0, 0.9), 9, "equal"),

@@ -22,7 +22,7 @@ from privcurve.workflow import job
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-# Encoded data and the files they were made from ------ -----------------------------
+# Encoded data and the files they were made from ------------------------------------
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_data_without_their_description_can_be_read(encoded_folder):
     assert datasets.read(encoded_folder).name == "mine"
 
 
-# Files of a user ------ ------------------------------------------------------------
+# Files of a user -------------------------------------------------------------------
 
 
 def test_new_contents_with_an_old_time_are_noticed(encoded_folder):
@@ -236,8 +236,11 @@ def test_a_name_twice_in_a_header(write_dataset):
 def test_a_file_without_any_column_is_one_fault(write_dataset):
     write_dataset([line.replace(",", ";") for line in LINES])
     message = assert_load_fails()
-    assert "data/mine.csv has none of the columns 'age', 'town', 'sick', nor any other" in message
-    assert "in the line that should name its 1. If a title is above the names" in message
+    assert (
+        "data/mine.csv must have the columns 'age', 'town', 'sick'; no required column is among"
+        in message
+    )
+    assert "no required column is among its 1 name. If a title is above the names" in message
     assert "delete it. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 
@@ -246,7 +249,7 @@ def test_names_with_a_prefix_are_shown_where_none_fits(write_dataset):
     """scikit-learn's ColumnTransformer renames town to cat__town."""
     write_dataset(["num__age,cat__town,y", *LINES[1:]])
     message = assert_load_fails()
-    assert "nor any other required one, in the line that should name its 3; did you mean" in message
+    assert "no required column is among its 3 names; did you mean" in message
     assert "did you mean 'cat__town'? Correct the names" in message
     assert "title" not in message
 

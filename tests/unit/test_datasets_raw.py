@@ -54,7 +54,7 @@ BLANK = ["{0}", "{0}{0}", " {0} ", "\u00a0{0}\u00a0", "", "  ", "{0}\u2003"]
 @pytest.mark.parametrize("separator", [*",;\t|^"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_of_separators_alone_are_skipped_and_counted(tmp_path, separator, encoding, end):
+def test_lines_of_only_separators_are_skipped_and_counted(tmp_path, separator, encoding, end):
     columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
     domain, new = Domain(columns, Label("y", "no", "yes")), tmp_path / "new.csv"
     blank = [line.format(separator) for line in BLANK]

@@ -101,7 +101,7 @@ def test_weights_that_do_not_fit_into_the_package_are_not_exported(tmp_path, mon
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypatch):
+def test_the_library_computes_the_trained_network(n_classes, monkeypatch):
     """At random weights without noise; grids and single precision make small differences."""
     import export
     import network

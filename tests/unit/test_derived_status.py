@@ -325,7 +325,7 @@ def test_a_choice_takes_its_range_from_the_sums(make):
     assert statement.ledger[0].sensitivity == pytest.approx(2, rel=1e-5)
 
 
-def test_more_records_than_whole_sums_hold_are_refused():
+def test_more_records_than_integer_sums_hold_are_refused():
     model = NoisyMajorityClassifier(n_bins=3, classes=(-1, 1))
     with pytest.raises(ValueError, match="must be over at most 4,294,967,296 records"):
         model.fit([[0, 0], [1, 1]], [-1, 1], counts=[2**32, 1])

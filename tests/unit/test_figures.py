@@ -285,7 +285,7 @@ def test_axes_name_the_scored_records_and_label_round_budgets(figure):
     assert ticks == ["0.05", "0.1", "0.2", "0.5", "1", "3", "5"]
 
 
-def test_one_epsilon_and_baselines_alone_can_be_drawn():
+def test_one_epsilon_or_only_baselines_can_be_drawn():
     frame = accuracy(ONE)
     one = draw(frame[frame["epsilon"].isin([1, math.inf])], ONE)
     assert [text.get_text() for text in one.axes[0].get_xticklabels()] == ["1"]
@@ -337,13 +337,13 @@ def test_notes_are_above_an_unchanged_figure(tmp_path):
     assert 20 * len(lines) < heights[1] - heights[0] < 60 * len(lines)
 
 
-def test_the_users_style_is_left_alone():
+def test_the_users_style_does_not_change():
     before = dict(mpl.rcParams)
     draw(accuracy(ONE), ONE)
     assert dict(mpl.rcParams) == before
 
 
-# At most six curves per panel ------ ----------------------------------------------------
+# At most six curves per panel -----------------------------------------------------------
 
 
 def of_many(n_proved, n_published):

@@ -139,7 +139,7 @@ def test_duplicate_column_names_are_refused(fitted_model):
     twice = pd.concat([FRAME, FRAME.a], axis=1)
     with pytest.raises(DatasetError, match="must have one column 'a'; it has 2"):
         fitted_model.predict(twice)
-    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
+    with pytest.raises(DatasetError, match="must have the columns 'a', 'b'; no required column"):
         fitted_model.predict(FRAME.set_axis(["x", "y"], axis=1))
 
 
@@ -478,7 +478,7 @@ def test_a_description_says_of_which_type_labels_are(tmp_path):
         assert set(read.predict(FRAME).tolist()) == {-1, 1}
 
 
-# Warnings and progress ------ -----------------------------------------------------------
+# Warnings and progress ------------------------------------------------------------------
 
 
 def test_a_loaded_model_is_explained(fitted_model, loaded_model):
@@ -535,12 +535,20 @@ def test_python_warns_where_a_release_refuses():
 
 def test_messages_to_python_do_not_speak_of_yaml():
     for columns, more, says in (
-        ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "'0' is a text; it must be a number"),
-        ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value; it must be a nu"),
-        ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
-        ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
-        ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),
-        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: '3' is a text; it must be a number"),
+        ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "must be a number; got the text '0'"),
+        (
+            {"a": {"bounds": (0, 1), "n_bins": True}},
+            {},
+            "must be a number; got the truth value True",
+        ),
+        ({1: (0, 1)}, {}, "must be a text; got the number 1: write '1'"),
+        ({True: (0, 1)}, {}, "must be a text; got the truth value True: write 'True'"),
+        (
+            {"a": (0, 1)},
+            {"unit": {"column": 3, "at_most": 2}},
+            "unit.column: must be a text; got the number 3",
+        ),
+        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: must be a number; got the text '3'"),
     ):
         with pytest.raises(DatasetError) as caught:
             Schema(columns, ["no", "yes"], **more)
@@ -559,7 +567,7 @@ def test_categories_are_values_of_any_type_of_a_column():
 
 
 def test_a_sparse_mapping_names_no_columns(fitted_model):
-    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
+    with pytest.raises(DatasetError, match="must have the columns 'a', 'b'; no required column"):
         fitted_model.predict(dok_array(FRAME.to_numpy()))
 
 

@@ -26,7 +26,7 @@ from privcurve.releases.released import CARD, MODEL
 SHARE = 0.4
 
 
-# Members of the hold-out ------ ------------------------------------------------------------------
+# Members of the hold-out -------------------------------------------------------------------------
 
 
 def test_membership_of_a_place_does_not_depend_on_other_places():
@@ -105,7 +105,7 @@ def test_for_add_remove_each_person_has_a_secret_coin(write_private_dataset):
     assert len(holdout.split(np.arange(0), private, np.random.default_rng(3)).held) == 0
 
 
-# Cost ------ -------------------------------------------------------------------------------------
+# Cost --------------------------------------------------------------------------------------------
 
 
 def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
@@ -224,7 +224,7 @@ def test_a_hold_out_is_suggested_where_there_are_records_enough(
     assert "--holdout 0.2 measures it" in capsys.readouterr().err
 
 
-# Counts ------ -----------------------------------------------------------------------------------
+# Counts ------------------------------------------------------------------------------------------
 
 
 class Line:

@@ -102,7 +102,7 @@ def test_without_snakemake_a_failure_is_reported_and_in_the_log(
         assert Path("log").read_text().startswith("begun\n")
 
 
-# Command lines that a person types ------
+# Command lines that a person types ---------------------------------------------------
 
 
 def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):

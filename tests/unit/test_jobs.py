@@ -379,7 +379,10 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("coded")
 def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
-    """A job that outlives Snakemake may write its selection after the grid was trained again."""
+    """A selection from a grid with failures is outdated, even if the grid was trained again since.
+
+    This happens if a job outlives Snakemake and writes its selection late.
+    """
     original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
@@ -421,7 +424,7 @@ def test_files_of_earlier_versions_name_the_method_in_another_column(tmp_path):
     assert read_table(tmp_path / "old.csv")["method"].tolist() == ["1", "gam~proved"]
 
 
-def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
+def test_each_row_group_is_read_separately_with_the_requested_columns(tmp_path):
     path = tmp_path / "cells.parquet"
     groups = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
     results.write(path, list(map(results.table, groups)), [{"name": n} for n in "xyz"])

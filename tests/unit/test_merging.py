@@ -35,7 +35,7 @@ def fitted(name, table, spacing=MIXED, **parameters):
     return made.fit(table.assign(town="Oslo"), table.high)
 
 
-# Merging of mixed bins ------ -------------------------------------------------------------------
+# Merging of mixed bins --------------------------------------------------------------------------
 
 
 def test_neighbours_are_merged_and_others_stay() -> None:

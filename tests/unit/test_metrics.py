@@ -197,7 +197,7 @@ def test_average_precision_and_the_brier_score_match_scikit_learn(n_classes):
     assert np.isnan(measures.average_precision(scores, alone, counts))
 
 
-def test_a_run_has_all_measures_and_null_of_those_that_need_probabilities():
+def test_a_run_has_all_measures_with_null_where_probabilities_lack():
     scores = metrics.score(Learner(), PART, PART, 0.1)
     assert set(measures.MEASURES) <= set(scores)
     needy = {name for name, one in measures.MEASURES.items() if one.needs == measures.CHANCES}

@@ -85,7 +85,10 @@ def test_each_way_to_write_it(write_dataset, missing):
         ({**NOTE, "missing": "None"}, r"missing of 'note': 'None' is a value of the column"),
         ({**GRADE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dat"),
         ({**NOTE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dates"),
-        ({**AGE, "missing": []}, r"columns.age.missing: the list is empty"),
+        (
+            {**AGE, "missing": []},
+            r"columns.age.missing: must have at least 1 entry; got an empty list",
+        ),
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )
@@ -94,7 +97,7 @@ def test_contradictions_are_refused(write_dataset, column, message):
         describe(write_dataset, [column])
 
 
-def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
+def test_a_marker_of_the_table_within_the_bounds_of_a_column_is_reported(write_dataset):
     describe(write_dataset, missing=("", "NA", 99, "1900-01-01", -1))
     report = check("mine")
     assert report.is_ready

@@ -203,7 +203,7 @@ def refused_to_save():
     yield narrow, DOMAIN, {}, r"numbers of codes of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
     yield swapped, DOMAIN, {}, r"the classes \['yes', 'no'\], but the domain's are \['no', 'yes'\]"
     yield bounded.fit(X, y), DOMAIN, {}, "bounds of 'age' must equal the bounds="
-    yield broken, DOMAIN, {}, "coef holds a number that is not finite"
+    yield broken, DOMAIN, {}, "coef must hold only finite numbers"
     yield fitted(), DOMAIN, {"notes": {1, 2}}, "notes must be a text or plain JSON"
     yield fitted(), DOMAIN, {"dataset": float("nan")}, "dataset must be a text or plain JSON"
 
@@ -215,7 +215,7 @@ def test_models_that_cannot_be_saved(tmp_path, estimator, domain, said, message)
     assert not list(tmp_path.iterdir())
 
 
-def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
+def test_bounds_of_a_learner_may_equal_the_domains(tmp_path):
     domain = Domain(
         tuple(Column(f"x{j}", "numeric", (0.0, 11.0), k) for j, k in enumerate((11, 3))),
         DOMAIN.label,
@@ -285,12 +285,12 @@ CHANGES = [
     (put("domain", "label", "type", "list"), "'list' is not one of"),
     (drop("model", "ties"), "its model has no 'ties'"),
     (put("model", "ties", "mine"), "ties = 'mine' is unknown"),
-    (put("model", "ties", 3), "ties is int 3, not a str"),
+    (put("model", "ties", 3), "ties must be a str; got int 3"),
     (put("model", "weights", 3), "lazybb releases no 'weights'"),
     (put("model", "start", None), "start does not belong to its parameters"),
     (put("model", "model", "literals", [10**6]), "1-rules of other columns"),
     (put("model", "model", "literals", [-1]), "1-rules of other columns"),
-    (put("model", "model", "literals", [0.5]), r"model.literals\[0\] is float 0.5, not a int"),
+    (put("model", "model", "literals", [0.5]), r"model.literals\[0\] must be a int; got float 0.5"),
     (put("model", "model", "literals", {}), "model.literals|is an object"),
     (put("model", "model", "constant", 7), "votes differ from its 1-rules"),
     (put("statement", "ledger", [{}]), "statement.ledger.0: missing key 'mechanism'"),

@@ -131,7 +131,7 @@ def test_rounding_is_fair():
     np.testing.assert_allclose(times, [0.25, 0.25, 3.5], atol=0.05)
 
 
-def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
+def test_trees_on_codes_score_like_scikit_learns_trees_on_groups(records):
     X, y = records
     n_bins = np.array(N_BINS)
     groups = merge_bins(n_bins, [0, 40, 0, 5], 16)

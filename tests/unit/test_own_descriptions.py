@@ -86,4 +86,4 @@ def test_an_unknown_name_is_reported_with_folders_and_remedy(write_local):
 
 def test_a_blank_is_reported_with_the_command_that_fills_it(write_local):
     write_local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
-    assert_load_fails("columns.age.bounds: nothing is written there\npriv")
+    assert_load_fails("columns.age.bounds: must have a value; got nothing\npriv")

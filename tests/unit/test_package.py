@@ -74,7 +74,7 @@ def test_hosted_ci_runs_what_a_contributor_runs():
     assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in commands)
 
 
-# Requirements ------ ------------------------------------------------------------------
+# Requirements -------------------------------------------------------------------------
 
 
 def imports(module):

@@ -50,7 +50,7 @@ def without(monkeypatch):
     return hide
 
 
-# Missing packages ------ -------------------------------------------------------------
+# Missing packages --------------------------------------------------------------------
 
 
 def test_an_absent_package_is_named_with_the_way_to_get_it(without):
@@ -98,7 +98,7 @@ def test_a_study_with_the_package_has_all_methods():
     assert made.skipped == ()
 
 
-# Data that the libraries get ------ --------------------------------------------------
+# Data that the libraries get ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -163,7 +163,7 @@ def test_trees_train_on_repeated_records():
         assert weighted < learner.fit(X, y).decision_function(X).mean()
 
 
-# Claims of the libraries ------ ------------------------------------------------------
+# Claims of the libraries -------------------------------------------------------------
 
 
 @needs_interpret

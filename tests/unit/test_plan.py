@@ -105,7 +105,7 @@ def test_printed_numbers_without_a_counterpart_are_refused(
 
 
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
-def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
+def test_votes_added_to_a_public_start_are_not_shown_separately(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
     with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
         outputs_of_small_study(output, learners={"boost": boost}, neighbours="private-columns")
@@ -151,7 +151,7 @@ def test_without_selection_there_is_no_table_of_selected_settings():
         plan.outputs_of(made, "s.yaml")
 
 
-def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
+def test_a_study_that_cannot_be_read_stops_only_its_own_targets(tmp_path):
     run = plan_with_studies(tmp_path, good=SMALL_STUDY, bad="title: [")
     assert list(run.studies) == ["good"]
     (note,) = run.notes(["good"])
@@ -281,7 +281,7 @@ def test_rules_run_in_the_environment_that_snakemake_runs_in():
         assert not re.findall(r"^ *(conda|container|envmodules):", path.read_text(), re.MULTILINE)
 
 
-def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
+def test_rules_of_the_login_node_can_be_chosen(tmp_path):
     run = plan_with_studies(tmp_path, good=SMALL_STUDY)
     assert run.is_local("data")
     assert run.is_local("outputs")

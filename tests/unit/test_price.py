@@ -124,7 +124,7 @@ def test_the_rarest_of_too_many_categories_share_one(folder):
         )
 
 
-def test_records_that_are_sampled_and_those_for_testing_are_the_same(folder):
+def test_raw_columns_have_the_sampled_records_and_the_test_records(folder):
     table = shop()
     table.iloc[:100].to_csv("test.csv", index=False)
     files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
@@ -185,7 +185,7 @@ def direct(X, y, train, scored, seed):
 
 
 @pytest.mark.parametrize("shares", [[1], [0.1, 0.5]])
-def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares):
+def test_the_raw_score_is_scikit_learns_on_the_same_splits(folder, shares):
     table = shop()
     plan = write_shop_study(folder, table, train_shares=shares)
     outputs = make(plan, "raw")

@@ -48,7 +48,7 @@ def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace
 
 
 def scale_of(plan, some):
-    """Return m, computed from the share and the noise of the first sums."""
+    """Return m = n·μ/d, on which the rule depends, from the first release of a plan."""
     first = plan.releases[0][0]
     share = first.share if plan.laplace else math.sqrt(first.share)
     return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))
@@ -155,7 +155,7 @@ def test_noise_on_the_grid_is_rounded_up(rate):
         assert scale == 1 or 2**bits / (scale - 1) > rate
 
 
-def test_neighbouring_bins_are_merged_by_code_alone():
+def test_neighbouring_bins_are_merged_only_by_code():
     maps = bin_maps(np.array([40, 40, 16]), (True, False, True), 16)
     assert [int(one.max()) + 1 for one in maps] == [16, 40, 16]
     assert (np.diff(maps[0].astype(int)) >= 0).all()
@@ -291,7 +291,7 @@ def test_a_table_of_very_many_records_gives_the_model_of_fewer():
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 
-# Texts ------ -------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 def test_the_model_prints_itself():

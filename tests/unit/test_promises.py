@@ -185,7 +185,7 @@ def test_a_promise_is_found(tmp_path, text):
     assert len(promises) == 1 + (". Nobody" in text) + ("\n- The only" in text)
 
 
-# Numbers on the pages ------ -----------------------------------------------------------------
+# Numbers on the pages ------------------------------------------------------------------------
 
 
 def test_guesses_match_the_readme():

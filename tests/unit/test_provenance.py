@@ -259,7 +259,7 @@ def test_checksums_cover_all_code_that_trains_and_scores_a_run(tmp_path):
     }
 
 
-# Stored runs that count ------ --------------------------------------------------------------
+# Stored runs that count ---------------------------------------------------------------------
 
 
 @pytest.fixture

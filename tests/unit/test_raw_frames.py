@@ -214,7 +214,10 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
     for given, says in (
         ({"columns": columns, "spacing": "even"}, "x4.spacing and 59 more: 'even' is not one"),
         ({"columns": {key: {"bounds": (0, 1), "bin": 3} for key in columns}}, "more: unknown"),
-        ({"columns": dict.fromkeys(columns, (float("nan"), 1))}, "and 59 more: .nan is not"),
+        (
+            {"columns": dict.fromkeys(columns, (float("nan"), 1))},
+            "and 59 more: must be a number; got .nan",
+        ),
     ):
         with pytest.raises(DatasetError, match=says) as error:
             Schema(**given, label=["a", "b"])
@@ -417,7 +420,7 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
 
 
 @pytest.mark.parametrize("name", ["privgam", "one_rule", "topdown", "random_trees"])
-def test_a_model_printed_alone_has_names_too(name, table, schema) -> None:
+def test_a_model_printed_without_its_learner_has_names_too(name, table, schema) -> None:
     delta = 1e-6 if name in ("privgam", "random_trees") else 0.0
     made = registry.estimator_class(name)(schema=schema, epsilon=5.0, delta=delta)
     model = made.fit(table, table.Churn)

@@ -45,7 +45,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE
 TESTED = ["33,Oslo,x,no"]
 
 
-# Files of a release ------ ---------------------------------------------------------
+# Files of a release ----------------------------------------------------------------
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ from privcurve.releases.request import (
     rehearse,
 )
 
-# Refusals ------ -------------------------------------------------------------------
+# Refusals --------------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(write_private_dataset, monkeypatch):
@@ -174,7 +174,7 @@ def test_two_releases_at_once_do_not_write_over_each_other(write_private_dataset
     assert "error" not in budget_ledger().releases()[0].facts
 
 
-def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(
+def test_resuming_takes_the_stopped_release_with_the_same_settings(
     write_private_dataset, monkeypatch
 ):
     def stop(*_):
@@ -303,7 +303,7 @@ def test_a_stopped_release_reports_whether_it_is_spent(
     assert release_states() == states_then
 
 
-# δ as a number of records ------ ---------------------------------------------------
+# δ as a number of records ----------------------------------------------------------
 
 WORDS = ["release", "mine", "--learner", "dp_newton", "--epsilon", "0.1", "--delta"]
 
@@ -401,7 +401,7 @@ EVERY = tuple(dict.fromkeys(name for name, _, _ in released()))
 @pytest.mark.parametrize(
     ("n", "names"), [(2, SOME), *(pytest.param(n, EVERY, marks=pytest.mark.slow) for n in (2, 60))]
 )
-def test_whatever_can_be_trained_can_be_rehearsed(n, names):
+def test_every_training_can_be_rehearsed(n, names):
     """On two records, the fewest possible, and of the toy data, whose label may be public."""
     description = datasets.describe("toy-line")
     domain = replace(description.domain, label=replace(description.domain.label, public=True))

@@ -17,7 +17,7 @@ from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL
 
-# A lost ledger ------ --------------------------------------------------------------
+# A lost ledger ---------------------------------------------------------------------
 
 
 def test_a_lost_ledger_is_noticed_wherever_its_models_are(write_private_dataset, tmp_path):

@@ -176,7 +176,7 @@ def test_a_table_is_coded_as_its_rows_are(case, how, tmp_path_factory):
     how(given(strategy)(lambda table: compare(table, path)))()
 
 
-# The two readers of text files ------ ------------------------------------------------------
+# The two readers of text files -------------------------------------------------------------
 
 
 PLAIN = ["a", "1.5", "", " ", "  b", '"a"']
@@ -307,7 +307,7 @@ def test_numbers_of_arrow_match_python(cells, decimal):
         assert (result[1].tolist(), result[2]) == (exact[1].tolist(), exact[2])
 
 
-# Predictions of a saved model ------ -----------------------------------------------------
+# Predictions of a saved model ------------------------------------------------------------
 
 
 ALL = Domain(named(COLUMNS), LABEL, missing=("", "NA", "-9"), unknown="other")

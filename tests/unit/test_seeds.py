@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 # Files -----------------------------------------------------------------------------
 
 
-def test_a_secret_is_made_once_for_its_owner_alone(folder):
+def test_a_secret_is_made_once_and_only_its_owner_can_read_it(folder):
     first = seeds.resolve("secret", make=True)
     path = folder / "workflow.seed"
     assert first.path == path

@@ -82,15 +82,15 @@ ODD = [
         boost(vary={"density": [0.3, 0.1 + 0.2]}),
         "vary: density = 0.3 and 0.30000000000000004 ",
     ),
-    (named("a\n"), r"learners: 'a\\n' is not of letters"),
-    ({**SMALL_STUDY, "datasets": ["toy-line\n"]}, "datasets.0: .*is not of letters"),
-    ({**SMALL_STUDY, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
+    (named("a\n"), r"learners: must have only letters, digits, - and _; got 'a\\n'"),
+    ({**SMALL_STUDY, "datasets": ["toy-line\n"]}, "datasets.0: .*must have only letters"),
+    ({**SMALL_STUDY, "learners": {"a": "lazybb"}}, "must have keys; got 'lazybb': wr"),
     (
         boost(fixed={"n_rounds": 10**30}),
         r"n_rounds must be a whole number in .*; got 10{30}",
     ),
     (named("a" * 300), "must have at most 200 letters"),
-    ("", "nothing is written there"),
+    ("", "must have a value; got nothing"),
 ]
 
 

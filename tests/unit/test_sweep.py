@@ -147,7 +147,7 @@ def test_a_learners_measures_are_columns_like_any_other(runs):
         sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="setting"), {})
 
 
-def test_null_stands_for_methods_that_have_no_such_parameter(runs):
+def test_null_selects_methods_without_the_parameter(runs):
     axes = sweep.Axes("epsilon", "accuracy", ("entry",), ("dataset",))
     both = sweep.trainings(runs, METHODS, axes, {"n_rounds": [2, None]})
     assert both["entry"].value_counts().to_dict() == {"boost": 5, "lr": 2}

@@ -178,7 +178,7 @@ def test_bad_input_has_one_message(change, says):
         make(**change).fit(X, Y)
 
 
-# The key `tune` of a study ------ --------------------------------------------------------
+# The key `tune` of a study ---------------------------------------------------------------
 
 ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds": [3, 5]}}}
 

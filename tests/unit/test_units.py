@@ -88,7 +88,7 @@ def test_a_person_can_be_named_by_a_number_or_a_text(persons, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["n_rows", "n_test"])
-def test_numbers_of_records_are_those_that_are_kept(persons, key):
+def test_numbers_of_records_count_kept_records(persons, key):
     if key == "n_test":
         files = write_test_file(lines_of(["P1"] * 5))
         persons(files=files, n_test=2)
@@ -205,7 +205,7 @@ def test_a_class_of_one_person_can_not_be_compared(persons, capsys):
         assert "ready: privcurve release mine" in told
 
 
-def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
+def test_a_person_named_3_is_the_person_named_3_0(persons):
     # 3 and 3.0 were once two persons, so twice as many records were kept.
     names = [f"{k % 30}{'.0' if k % 2 else ''}" for k in range(30)] + [f"{k}.0" for k in range(30)]
     persons(lines_of(names), n_rows=30, unit={**UNIT, "at_most": 1})
@@ -463,7 +463,7 @@ def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     assert age.code(raw.X[:, 0]).codes.tolist() == data.X[:, 0].tolist()
 
 
-# Python and `privcurve check` ------ --------------------------------------------------
+# Python and `privcurve check` ---------------------------------------------------------
 
 
 def in_python():

@@ -247,7 +247,7 @@ def test_leaves_have_noise_for_the_largest_weight_of_their_round():
     assert weight > 0.6
 
 
-def test_each_level_has_noise_of_its_own_on_its_error():
+def test_each_level_has_its_own_noise_on_its_error():
     setting = {"n_trees": 1, "depth": 3, "alpha": 1.0, "calibrate_alpha": "released"}
     all_alphas = [
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
@@ -295,7 +295,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
     assert "Proved instead is no finite epsilon." in str(said)
 
 
-def test_what_is_true_of_published_noise_with_a_public_leverage():
+def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
     """The clamp M = 10 refutes the claim: one label moves a leaf too far.
 
     The claim is proved if M is above all values of leaves.

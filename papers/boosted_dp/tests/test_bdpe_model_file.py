@@ -9,19 +9,20 @@ from privcurve import models
 from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
 
 
-@pytest.mark.parametrize("number", [10**9, -2])
-def test_no_question_makes_a_kernel_read_beyond_its_arrays(tmp_path, number):
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        # A kernel would read beyond its arrays.
+        ("splits", lambda tree: [10**9, *tree[1:]]),
+        ("splits", lambda tree: [-2, *tree[1:]]),
+        ("splits", lambda tree: tree[:-1]),
+        ("leaf_values", lambda tree: tree[:-1]),
+    ],
+    ids=["large question", "negative question", "fewer questions", "fewer leaves"],
+)
+def test_a_changed_first_tree_is_refused(tmp_path, name, change):
     models.save(tmp_path / "model.json", fitted(BDPEClassifier), DOMAIN)
     content = json.loads((tmp_path / "model.json").read_text())
-    content["model"]["splits"][0][0] = number
-    with pytest.raises(models.ModelError):
-        load(tmp_path, content)
-
-
-@pytest.mark.parametrize("name", ["splits", "leaf_values"])
-def test_arrays_of_another_shape_are_refused(tmp_path, name):
-    models.save(tmp_path / "model.json", fitted(BDPEClassifier), DOMAIN)
-    content = json.loads((tmp_path / "model.json").read_text())
-    content["model"][name][0] = content["model"][name][0][:-1]
+    content["model"][name][0] = change(content["model"][name][0])
     with pytest.raises(models.ModelError):
         load(tmp_path, content)

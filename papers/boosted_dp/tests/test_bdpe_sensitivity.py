@@ -20,7 +20,7 @@ def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
 
-def test_what_published_leaves_are_worth():
+def test_the_true_epsilon_of_published_leaves():
     """The claim holds if M is above all values of leaves, else the proved ε is larger.
 
     With α = 0.1, M = 10, largest value R, and no budget for splits, the proved ε is 2R/M times ε.

@@ -173,7 +173,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     assert row["won"]
 
 
-def test_domains_stand_beside_the_printed_ones_and_the_theorem():
+def test_domains_are_next_to_printed_ones_and_the_theorem():
     # T·d is 4 and 40; ln m is 4.09 for 60 records.
     frame = errors_of(
         boosted(OC, [0.3, 0.3]),

@@ -53,7 +53,7 @@ NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 # --- what goes over the wire: a line of JSON each way ------------------------------------------
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """Return an argument or answer as plain JSON. No code is sent, so none can be executed."""
     if isinstance(value, np.ndarray):
         numbers = base64.b64encode(value.tobytes()).decode()
@@ -65,7 +65,7 @@ def encode(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def decode(value: Any) -> Any:
+def decode(value: object) -> Any:
     """Return the value that :func:`encode` wrote as JSON."""
     if isinstance(value, list):
         return list(map(decode, value))
@@ -84,7 +84,7 @@ class Wire:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
         self.got = 0
 
-    def send(self, value: Any) -> None:
+    def send(self, value: object) -> None:
         """Send a value."""
         self.lines.write(json.dumps(encode(value)) + "\n")
         self.lines.flush()
@@ -123,7 +123,9 @@ def hold(file: Path, port: int) -> None:
             except EOFError:
                 return
             if method not in ASKED:
-                raise ValueError(f"the server asks for {method!r}; a party has {ASKED}")
+                raise ValueError(
+                    f"a party must be asked for one of {', '.join(ASKED)}; got {method!r}"
+                )
             answer = getattr(holder, method)
             answer = answer(*arguments) if callable(answer) else answer
             if method in SUMMED and answer.dtype == np.uint32:
@@ -167,7 +169,7 @@ class RemoteHolder:
         return answer
 
 
-def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
+def write_files(folder: Path, data: object, questions: Questions, seed: int | None) -> list[Path]:
     """Write one file of records for each party (real parties have their own files)."""
     from privcurve.kernels.trees.form import bin_codes
 

@@ -96,7 +96,7 @@ def test_published_budgets_are_as_printed():
         ("local_rnm", "decay", "claimed", None),
     ],
 )
-def test_what_published_noise_is_worth(protocol, budget, status, proved):
+def test_the_true_epsilon_of_published_noise(protocol, budget, status, proved):
     said = published_holders(protocol=protocol, budget=budget, **SHARED).statement
     assert (said.status, said.proved_epsilon) == (status, proved)
     assert said.epsilon_spent == pytest.approx(2.0)

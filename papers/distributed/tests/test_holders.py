@@ -59,7 +59,7 @@ SETTINGS = [
 
 
 @pytest.mark.slow
-def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
+def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
     here = [fitted(*setting) for setting in SETTINGS]
     processes = [Process() for _ in range(3)]
     idle = itertools.cycle(processes)
@@ -231,7 +231,7 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
 
 
-def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move():
+def test_the_proof_of_published_counts_excludes_records_that_move():
     said = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
     assert said.status == REFUTED
     assert "noise for an added record" in said.caveat
@@ -242,7 +242,7 @@ def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move()
 @BOTH
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
 @pytest.mark.parametrize("trust", ["local", "secure_sum"])
-def test_holders_without_records_send_noise_alone(name, epsilon, trust):
+def test_holders_without_records_send_only_noise(name, epsilon, trust):
     """With more parties than records some parties have none, and send as many bits as others."""
     parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
     some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
@@ -316,6 +316,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "message"), REFUSED)
-def test_what_is_not_offered_is_refused(name, parameters, message):
+def test_parameters_that_are_not_offered_are_refused(name, parameters, message):
     with pytest.raises(ValueError, match=message):
         fitted(name, parameters)

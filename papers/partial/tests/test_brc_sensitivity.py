@@ -24,7 +24,7 @@ def noise_of(n, rounds, calibration="proved", **other):
 def reached(n, rounds, alphas, c1, c2):
     """Return the largest change of the last round's error by one replaced record.
 
-    All combinations are tried of rounds in which each record is misclassified.
+    A record's pattern has the rounds that misclassify it. All combinations of patterns are tried.
     """
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))
@@ -61,7 +61,7 @@ def test_sensitivity_is_attained_after_two_rounds():
 
 
 @pytest.mark.parametrize("other", [{"estimate": EDGE}, {"choice_share": 0.5}])
-def test_published_is_what_the_paper_prints_alone(other):
+def test_published_noise_is_only_for_what_the_paper_prints(other):
     with pytest.raises(ValueError, match="published noise"):
         noise_of(10, 2, "published", **other)
 

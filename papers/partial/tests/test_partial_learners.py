@@ -25,7 +25,7 @@ def seeded():
 
 
 @pytest.mark.parametrize("weak_learner", ["one_rule", "topdown"])
-def test_votes_of_a_started_lazybb_ask_for_private_columns_alone(weak_learner):
+def test_votes_of_a_started_lazybb_use_only_private_columns(weak_learner):
     X, y = records()
     options = {**KNOWN, "weak_learner": weak_learner, "start": "public", "n_rounds": 5}
     for seed in range(5):
@@ -45,7 +45,7 @@ def test_votes_of_a_started_lazybb_ask_for_private_columns_alone(weak_learner):
     assert np.array_equal(again.fit(changed, y).start_.coefficients, model.start_.coefficients)
 
 
-def test_what_a_vote_is_worth():
+def test_the_weight_of_a_vote():
     X, y = records()
     options = {**KNOWN, "start": "public", "public_columns": (0,), "epsilon": math.inf}
     for rounds, worth, expected in ((1, None, 1.0), (3, None, 0.9), (3, 0.25, 0.25)):
@@ -60,7 +60,7 @@ def test_what_a_vote_is_worth():
 
 
 @pytest.mark.usefixtures("given_streams")
-def test_a_start_beside_other_settings_of_one_batch():
+def test_a_start_next_to_other_settings_of_one_batch():
     X, y = records()
     learner = LazyBBClassifier(**KNOWN, public_columns=(0,), n_rounds=3)
     side = Records(X, y, np.ones(len(y), dtype=np.int64), np.array(KNOWN["n_bins"]))

@@ -82,7 +82,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
     assert np.array_equal(first, again)
     model.predict([[0, 1]])
     with pytest.raises(
-        ValueError, match=r"1 more answers are needed, but ε pays for 2 in addition"
+        ValueError, match=r"at most 0 new rows, because ε pays for 2 answers in addition"
     ):
         model.predict([[2, 2]])
     # Answers that ε pays for are still given.
@@ -160,7 +160,9 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
     given = model.predict([[0, 1]])
     other = make(model)
     assert other.predict([[1, 1]]) == given  # the same private codes
-    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+    with pytest.raises(
+        ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
+    ):
         other.predict([[0, 2]])
     model.predict([[0, 2]])
 
@@ -172,12 +174,14 @@ def test_a_fork_is_a_copy():
     model.predict([[0, 1]])
     model._answers._process += 1  # as in a child process, which has another number
     model.predict([[0, 1]])
-    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+    with pytest.raises(
+        ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
+    ):
         model.predict([[0, 2]])
 
 
 @pytest.mark.usefixtures("given_streams")
-def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
+def test_without_a_claim_there_is_no_sentence_about_own_rows(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)
     model.predict(X)

@@ -81,12 +81,12 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
-def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
+def test_a_method_without_thresholds_on_one_column_is_refused(change, says):
     with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
         ask(**change)
 
 
-def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():
+def test_the_output_trains_no_run_of_the_study_and_names_its_inputs():
     reads = ask().reads
     assert reads.curves == ()
     assert reads.data == ("toy-line-fine",)

@@ -41,7 +41,7 @@ def test_printed_percentages_are_means_over_the_widths():
     assert wrong[["table", "epsilon"]].to_numpy().tolist() == [["A.3", "1"]]
 
 
-def test_what_our_study_lacks_is_not_compared():
+def test_methods_that_our_study_lacks_are_not_compared():
     ours = pd.DataFrame(
         [("adult", c, e) for c in BOTH for e in (0.05, 1)] + [("codrna", "proved", 1.0)],
         columns=["dataset", "calibration", "epsilon"],
@@ -84,7 +84,7 @@ def test_sparsity():
 
 def test_one_row_of_ours_for_each_printed_one():
     none = pd.DataFrame(columns=["dataset", "calibration", "epsilon"])
-    with pytest.raises(ValueError, match=r"Table A.1: 0 of our rows for adult, published"):
+    with pytest.raises(ValueError, match=r"Table A.1: one of our rows must match adult, published"):
         comparison.compare_sparsity(printed("sparsity").iloc[[5]], none)
 
 
@@ -138,7 +138,7 @@ def test_a_printed_setting_that_was_not_trained_has_no_difference():
     assert table["proved_difference"].notna().all()
 
 
-def test_the_bound_and_the_accuracy_beside_it():
+def test_the_bound_and_the_accuracy_next_to_it():
     bounds = {"bound": [0.37, 0.47], "bound_std": 0.02, "n_models": 10}
     accuracies = {"accuracy": 0.84, "accuracy_std": 0.004, "n_repeats": 10}
     ours = both(epsilon=1.0, **bounds, **accuracies)
@@ -175,12 +175,12 @@ def test_nearest_bins_are_bins_of_adult():
     assert set(printed("model_card")["nearest_bin"]) <= names
 
 
-def test_the_order_is_that_of_the_thesis():
+def test_the_order_follows_the_thesis():
     frames = [pd.DataFrame({"table": [t, t]}) for t in ("A.2", "5.4", "B.1", "5.2")]
     assert comparison.join_in_order(frames)["table"].tolist()[::2] == ["5.2", "5.4", "A.2", "B.1"]
 
 
-def test_what_is_shown():
+def test_formatted_rows():
     ours = pd.DataFrame(
         [["5.4", "adult", 1.0, "bound", 0.37, 0.5, 0.01, 13.0, math.nan, math.nan, math.nan]],
         columns=comparison.COLUMNS,

@@ -43,7 +43,7 @@ def test_teachers_match_plain_python():
     assert votes.tolist() == plain_votes(X, y, order, ends, n_bins, 3, pool).tolist()
 
 
-def test_the_model_is_the_student_alone():
+def test_the_model_is_only_the_student():
     X, y, n_bins = problem()
     model = DPBaggingClassifier(n_bins=n_bins, epsilon=np.inf).fit(X, y)
     expected = one_hot(X, n_bins) @ model.coef_ + model.intercept_

@@ -31,7 +31,7 @@ def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
 
 @pytest.mark.parametrize("thresholds", [True, False])
 @pytest.mark.parametrize("seed", range(5))
-def test_tree_is_that_of_plain_python(thresholds, seed):
+def test_the_tree_matches_plain_python(thresholds, seed):
     X, _, n_bins = problem(40, seed)
     gradients = np.random.default_rng(seed).uniform(-1, 1, size=len(X))
     splits, sums, totals = grown(X, gradients, n_bins, 3, thresholds)

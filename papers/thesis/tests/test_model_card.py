@@ -95,12 +95,12 @@ def test_the_selected_point_is_found_in_the_study(methods):
     ("setting", "epsilon", "dataset"),
     [('{"n_rounds":7}', 0.4, "toy-line"), (None, 0.4, "toy-line"), ('{"n_rounds":5}', 0.4, "x")],
 )
-def test_nothing_selected_is_said(methods, setting, epsilon, dataset):
+def test_a_missing_selection_is_reported(methods, setting, epsilon, dataset):
     with pytest.raises(IncompleteError, match=r"no setting .* at ε = 0.4"):
         models.selected_point(methods[BOOST], selected(setting, epsilon), dataset, 0.4)
 
 
-def test_the_votes_alone_give_every_score(data_with_test_part, methods):
+def test_the_votes_give_every_score(data_with_test_part, methods):
     names = data_with_test_part.domain.bin_names
     X = data_with_test_part.X_test
     for model in models.train_afresh(
@@ -179,7 +179,7 @@ def test_a_figure_without_votes_is_refused():
         model_card.draw(model_card.votes_in_order([]), "a", "sick")
 
 
-def test_cards_of_several_names_have_votes_of_their_own():
+def test_cards_of_several_names_have_their_own_votes():
     options = {"learner": "boost", "dataset": "toy-line", "epsilon": 2}
     names = (None, "model_card", "other_card", "second")
     cards = [output_request("model_card", {**options, "name": name}) for name in names]

@@ -37,7 +37,7 @@ def exact(codes):
     return (hypotheses(codes) @ all_signs(len(codes)).T).max(axis=0).mean() / len(codes)
 
 
-def test_the_supremum_is_that_of_all_hypotheses_for_every_sign_vector():
+def test_the_supremum_is_over_all_hypotheses_for_every_sign_vector():
     codes = rows(9, 1)
     written_out = hypotheses(codes)
     for signs in all_signs(9):
@@ -140,7 +140,7 @@ def accuracy(datasets=("a", "b")):
     return pd.DataFrame([{"dataset": name, **facts, **numbers} for name in datasets])
 
 
-def test_the_table_has_means_over_models_beside_the_accuracy():
+def test_the_table_has_means_over_models_next_to_the_accuracy():
     table = rademacher.bound_table(bounds(), accuracy())
     assert list(table["dataset"]) == ["b", "a"]
     assert table["bound"].tolist() == pytest.approx([0.5, 0.5])

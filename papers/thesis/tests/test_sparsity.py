@@ -31,7 +31,7 @@ def refits(used=(5, 5, 5, 4, 4, 99, 99)):
     )
 
 
-def test_statistics_are_those_that_the_thesis_prints():
+def test_statistics_match_the_thesis():
     table = sparsity.feature_table(refits(), WIDTHS)
     first = table.iloc[0]
     # Table A.1, first row: 4.6, 0.489 (n in the denominator), 2.83 % (cut, not rounded).

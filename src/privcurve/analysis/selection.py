@@ -92,7 +92,7 @@ def _sign_of_cost(metric: str) -> int:
     return 1 if metric in LOSSES else -1
 
 
-def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
+def select_only(key: Key, carried: tuple[object, ...], setting: str) -> Candidate:
     """Return the candidate of a method's only setting, which is selected without trainings."""
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
@@ -198,7 +198,7 @@ def tie_key(setting: str) -> tuple[Hashable, ...]:
     return (*(_make_key(values[name]) for name in names), setting)
 
 
-def _make_key(value: Any) -> tuple[int, float, str]:
+def _make_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (int, float)):
         return (0, float(value), "")
     return (1, 0.0, json.dumps(value, sort_keys=True))

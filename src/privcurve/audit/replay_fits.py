@@ -186,7 +186,7 @@ class Replay(Curator):
         return self.unseen or next(filter(None, others), "")
 
     def _event(
-        self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
+        self, kind: str, calls: object, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
         """Record a call as an event, and return it with its answer.
 
@@ -260,9 +260,6 @@ class Replay(Curator):
             "whole numbers", call, exact / call.scale,
             lambda: exact + np.rint(self._draw(call, exact.shape)).astype(np.int64),
         ).answer.copy()  # fmt: skip
-
-    def _choose_exactly(self, call: Call, scores: Ints) -> int:
-        return self._choose(call, scores)  # type: ignore[arg-type]
 
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         return np.concatenate([self._numbers(call, one) for one in np.split(exact, len(exact))])
@@ -364,7 +361,7 @@ class Replay(Curator):
         return noise
 
 
-def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
+def _leader_next(leaders: Sequence[object], place: int, more: str) -> Any:
     """Return `leaders[place]`; if it does not exist, raise BreachError with the reason `more`."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)

@@ -59,7 +59,7 @@ class States:
         return columns
 
 
-def fitted_attributes(model: Any) -> dict[str, Any]:
+def fitted_attributes(model: object) -> dict[str, Any]:
     """Return all attributes of a fitted model, by name, without its parameters."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
@@ -78,7 +78,7 @@ class _Holder(NamedTuple):
     form: tuple[Any, ...] = ()
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[Any]:
     """Yield all values within a model's attribute, depth first; containers come as `_Holder`.
 
     Other values are arrays, numbers, texts, statements and None.
@@ -107,13 +107,13 @@ def _leaves(value: Any) -> Iterator[Any]:
 _VALUES = (np.ndarray, bool, int, float, str, bytes, np.generic, PrivacyStatement)
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Return whether two values are equal bit for bit, including shapes, types and order."""
     pairs = itertools.zip_longest(_leaves(one), _leaves(other))
     return all(itertools.starmap(_is_same_leaf, pairs))
 
 
-def _is_same_leaf(one: Any, other: Any) -> bool:
+def _is_same_leaf(one: object, other: object) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, (np.ndarray, float, np.floating)):
@@ -123,7 +123,7 @@ def _is_same_leaf(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def numbers(value: Any) -> Floats:
+def numbers(value: object) -> Floats:
     """Convert a model's attribute to numbers, in one dimension.
 
     A container becomes its number of parts, then its parts; texts and statements become checksums.
@@ -131,7 +131,7 @@ def numbers(value: Any) -> Floats:
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
 
-def _number(leaf: Any) -> Floats:
+def _number(leaf: object) -> Floats:
     if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf":
         return leaf.astype(np.float64).ravel()
     if isinstance(leaf, np.ndarray):

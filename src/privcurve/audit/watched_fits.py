@@ -138,12 +138,7 @@ class Watch(Curator):
         return answer
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        return self._note_choice(call, scores, super()._choose(call, scores))
-
-    def _choose_exactly(self, call: Call, scores: Ints) -> int:
-        return self._note_choice(call, scores, super()._choose_exactly(call, scores))
-
-    def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
+        chosen = super()._choose(call, scores)
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
         # A random point of the chosen candidate's interval of levels.

@@ -63,7 +63,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
                 loss, worst = _loss(one, other, part)
                 total += loss
                 if unsettled is None and (place, part) not in settled:
-                    answer = one.answer.copy()
+                    answer = np.array(one.answer)  # a copy; an answer of one number has no axis
                     answer[part] = worst
                     unsettled = place, part, answer
         if unsettled is None:

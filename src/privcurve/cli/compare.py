@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.workflow.comparison import EPSILONS, WIDE, prepare
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
-        raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
+        raise UsageError(f"--cores must be a number above 0, or all; got {arguments.cores}")
     if arguments.verbose and (arguments.json or arguments.quiet):
         raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
     wish = _read_wish(arguments)

@@ -39,11 +39,13 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
 def check_picture(path: Path | None, *inputs: Path | None) -> None:
     """Raise UsageError for an unknown format of a picture; then check it by `check_output`."""
     if path is not None and path.suffix.lower() not in PICTURES:
-        raise UsageError(f"--picture {path}: name a file in {', '.join(PICTURES)}")
+        raise UsageError(
+            f"--picture must be a file with the ending {', '.join(PICTURES)}; got {path}"
+        )
     check_output(path, *inputs)
 
 
 def check_separator(separator: str | None) -> None:
     """Raise UsageError if a separator is given and is not one character."""
     if separator is not None and len(separator) != 1:
-        raise UsageError(f"--separator {separator!r} is not one character")
+        raise UsageError(f"--separator must be one character; got {separator!r}")

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     output = None if arguments.output == Path("-") else arguments.output
     if not arguments.table or "\0" in arguments.table:
-        raise UsageError(f"--table {arguments.table!r} is no name of a table")
+        raise UsageError(f"--table must be the name of a table; got {arguments.table!r}")
     check_output(output, arguments.model)
     text = query(load(arguments.model), arguments.table, arguments.proba)
     if output is None:

@@ -211,14 +211,14 @@ def read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise UsageError(f"--set {text!r} is not of the form KEY=VALUE")
+            raise UsageError(f"--set must have the form KEY=VALUE; got {text!r}")
         if key in options:
             raise UsageError(f"--set {key} is given twice; keep one")
         # The registry refuses an unknown key later, and names the nearest one.
         if key in parameters and parameters[key].structure:
             options[key] = schema.parse_yaml(value, f"--set {key}")
             if options[key] is None:
-                raise CommandError(f"--set {key}: nothing is written there")
+                raise CommandError(f"--set {key}: must have a value; got nothing")
         else:
             options[key] = _read_value(value, parameters[key].kind if key in parameters else str)
     return options

@@ -124,14 +124,14 @@ class Schema:
 
     def __init__(
         self,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, object],
         label: Sequence[Any] | Mapping[str, Any],
         *,
         missing: str = FAIL,
         unknown: str = FAIL,
         n_bins: int | None = None,
         spacing: str = FINE["spacing"],
-        unit: Mapping[str, Any] | None = None,
+        unit: Mapping[str, object] | None = None,
         unnamed: str = FAIL,
     ) -> None:
         if missing not in (FAIL, BIN):
@@ -235,7 +235,7 @@ class Schema:
             )
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         """Set the possible values of a column: a pair of bounds, a list of categories or a mapping.
 
         The name ``unit`` sets the unit of privacy: a mapping as in a new schema, or the word
@@ -333,7 +333,7 @@ class Schema:
         names = list(self.domain.label.names)
         return self._values if len(self._values) == len(names) else names
 
-    def classes_as(self, y: Any) -> list[Any]:
+    def classes_as(self, y: object) -> list[Any]:
         """Return the classes in the type of `y`, so that they equal the labels in `y`.
 
         The result is `classes` if they have this type (numbers and truth values count as one type),
@@ -369,7 +369,7 @@ class Schema:
         unit = self._description.unit
         return None if unit is None else unit.at_most
 
-    def training_rows(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def training_rows(self, frame: object) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the positions of a raw frame's training rows: at most `at_most` of each person.
 
         Raises
@@ -389,7 +389,7 @@ class Schema:
             warnings.warn(alike, stacklevel=2)
         return limit_places(persons, description.unit.at_most, description.unit.seed)
 
-    def encode(self, frame: Any, *, train: bool = False) -> Codes:
+    def encode(self, frame: object, *, train: bool = False) -> Codes:
         """Encode the rows of a raw frame: columns by name; other columns are ignored.
 
         Parameters
@@ -405,7 +405,7 @@ class Schema:
         """
         return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
-    def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def positions(self, y: object) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
 
         A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
@@ -421,7 +421,7 @@ class Schema:
             return labels.astype(np.int64)
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
-    def positions_need_rows(self, y: Any) -> bool:
+    def positions_need_rows(self, y: object) -> bool:
         """Return whether labels are positions, and one of the numbers 0 … K − 1 is also a class."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
@@ -469,7 +469,7 @@ class Schema:
 
 
 def _describe_column(
-    name: str, value: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
+    name: str, value: object, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column as keys of a description; `value` may override the other arguments."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
@@ -513,7 +513,7 @@ def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
     return [*listed, *extra] if isinstance(listed, list) else listed | extra
 
 
-def _describe_label(value: Any) -> dict[str, Any]:
+def _describe_label(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {"column": "label", **_write_words(value, ("negative", "positive", "classes"))}
     if isinstance(value, (str, Set)) or not hasattr(value, "__iter__"):
@@ -524,7 +524,7 @@ def _describe_label(value: Any) -> dict[str, Any]:
     return {"column": "label", "classes": classes}
 
 
-def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _write_words(entry: Mapping[str, object], keys: Sequence[str]) -> dict[str, Any]:
     """Return an entry as keys of a description; values at `keys` become texts or whole numbers."""
     words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
     for key in keys:
@@ -543,7 +543,7 @@ def _list_words(values: Any) -> list[Any]:
     return [_word(value) for value in values]
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> str | int:
     """Return a value of a column as a text or a whole number."""
     is_time = isinstance(value, (date, np.datetime64))
     value = value.item() if isinstance(value, np.generic) and not is_time else value
@@ -565,7 +565,7 @@ def _list_labels(label: Any) -> list[Any]:
     return [given.plain_label(value) for value in values]
 
 
-def _plain_bound(value: Any) -> Any:
+def _plain_bound(value: object) -> Any:
     """Convert a bound that is a day of NumPy or pandas, or a Decimal, to a date or a float."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[D]").item()
@@ -582,11 +582,11 @@ def _is_day(value: Any) -> bool:
         return False
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _yaml_value(value: Any) -> Any:
+def _yaml_value(value: object) -> Any:
     """Convert a value to types that YAML has: lists for tuples and arrays, texts for dates."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(entry) for key, entry in value.items()}

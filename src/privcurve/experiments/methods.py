@@ -152,20 +152,21 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the number of bins per column to which a fit merges mixed bins; empty if to none.
+        """Return how many bins per column a fit leaves at most when it merges mixed bins.
 
-        There are several numbers if the fit selects among settings that merge differently.
+        The list is empty if the fit merges no bins. It has several numbers if the fit selects among
+        settings that merge differently.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
-    def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
+    def class_versions(self, setting: Mapping[str, object]) -> dict[str, int]:
         """Return, by learner, the version of its fits for more than two classes, if above 1."""
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
-    def learners(self, setting: Mapping[str, Any]) -> str:
+    def learners(self, setting: Mapping[str, object]) -> str:
         """Return the names of the learners that a fit trains, joined by `provenance.PLUS`."""
         names = {candidate.learner for candidate in self._list_candidates(setting)}
         return PLUS.join(sorted({self.learner, *names}))
@@ -337,7 +338,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
         )
 
 
-def _write_value(axis: str, value: Any) -> str:
+def _write_value(axis: str, value: object) -> str:
     """Write a value as a part of a method's name; raise ValueError if a folder can't have it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
@@ -351,7 +352,7 @@ def _write_value(axis: str, value: Any) -> str:
 
 
 def _expand_grid(
-    entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
+    entry: LearnerEntry, fixed: Mapping[str, object], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the settings of a grid, each with the fixed parameters.
 

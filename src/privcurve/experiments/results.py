@@ -66,14 +66,16 @@ class IncompleteError(ExpectedError, RuntimeError):
     """Runs that an aggregation needs are missing; the message names some of them."""
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
     """Return runs as a table with the columns `SCHEMA`; missing values are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
 
 
-def write(path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, Any]] = ()) -> None:
+def write(
+    path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, object]] = ()
+) -> None:
     """Write the file of a job, with a row group for each table.
 
     Tables come from :func:`table`. `facts` has a mapping, as plain JSON, for each table; they can

@@ -43,7 +43,7 @@ class Stored(NamedTuple):
     code: str
 
 
-def _has(result: Mapping[str, Any], score: str) -> bool:
+def _has(result: Mapping[str, object], score: str) -> bool:
     """Return whether a result has a score.
 
     The score may be null for a measure of `NEW`: the learner then lacks the measure.
@@ -68,8 +68,8 @@ class Store:
 
         If the same code trained a run twice, the results differ only in timings, and the first one
         by file name is returned. If different code trained a run, the first result for which
-        ``is_current(id, code)`` is true is returned; if there is none, the last. Results without
-        one of `scores`, which earlier versions stored, are ignored.
+        ``is_current(id, code)`` is true is returned; if it is true for no result, the last result.
+        Results without one of `scores`, which earlier versions stored, are ignored.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():

@@ -22,7 +22,7 @@ import numpy as np
 MOST_DIMENSIONS = 4
 
 
-def encode(value: Any, declared: Any, place: str) -> Any:
+def encode(value: Any, declared: object, place: str) -> Any:
     """Convert a value of the type `declared` to plain JSON.
 
     The type is ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a
@@ -37,7 +37,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
         return _check_finite(kind(value), place)
     if get_origin(kind) is np.ndarray:
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError(f"{place} holds a number that is not finite")
+            raise ValueError(f"{place} must hold only finite numbers")
         return value.tolist()
     if get_origin(kind) is tuple:
         types = _list_item_types(kind, len(value), place)
@@ -46,7 +46,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     return {name: encode(getattr(value, name), inner, f"{place}.{name}") for name, inner in pairs}
 
 
-def decode(plain: Any, declared: Any, place: str) -> Any:
+def decode(plain: Any, declared: object, place: str) -> Any:
     """Convert plain JSON from :func:`encode` back to a value of the type `declared`.
 
     An array gets the declared dtype; a list becomes a tuple. Raises ValueError if the content does
@@ -73,25 +73,25 @@ _SCALARS = (bool, int, float, str)
 _NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}
 
 
-def alternatives(declared: Any) -> tuple[Any, ...]:
+def alternatives(declared: object) -> tuple[Any, ...]:
     """Return the types in a union; for another type, the type alone."""
     if get_origin(declared) in (Union, UnionType):
         return tuple(map(_resolve_alias, get_args(declared)))
     return (NoneType,) if declared is None else (_resolve_alias(declared),)
 
 
-def _resolve_alias(kind: Any) -> Any:
+def _resolve_alias(kind: object) -> Any:
     """Return the type behind an alias: NumPy 2.5's ``NDArray`` is an alias."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
 
-def _find_type(declared: Any, fits: Any, value: Any, place: str) -> Any:
+def _find_type(declared: object, fits: Any, value: object, place: str) -> Any:
     for kind in alternatives(declared):
         if fits(kind):
             return kind
     words = " or ".join(map(_name_of, alternatives(declared)))
-    raise ValueError(f"{place} is {_shorten(value)}, not {words}")
+    raise ValueError(f"{place} must be {words}; got {_shorten(value)}")
 
 
 def _has_type(value: Any, kind: Any) -> bool:
@@ -105,7 +105,7 @@ def _has_type(value: Any, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _matches_type(plain: Any, kind: Any) -> bool:
+def _matches_type(plain: object, kind: object) -> bool:
     """Return whether plain JSON has the form of a value of the type `kind`."""
     if kind in (int, float):
         return isinstance(plain, (int, kind)) and not isinstance(plain, bool)
@@ -120,7 +120,7 @@ def _matches_type(plain: Any, kind: Any) -> bool:
     return names - _list_defaults(kind) <= plain.keys() <= names
 
 
-def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+def _list_item_types(kind: object, length: int, place: str) -> tuple[Any, ...]:
     """Return the type of each item of a tuple type `kind`, for a tuple of `length` items.
 
     Raises ValueError if the type has another length.
@@ -129,7 +129,7 @@ def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
     if inner[-1] is Ellipsis:
         return inner[:1] * length
     if len(inner) != length:
-        raise ValueError(f"{place} has {length} items, not {len(inner)}")
+        raise ValueError(f"{place} must have {len(inner)} items; got {length}")
     return inner
 
 
@@ -151,7 +151,7 @@ def _list_defaults(kind: type) -> frozenset[str]:
     return frozenset(f.name for f in fields(kind) if f.default is not MISSING)
 
 
-def _dtype_of(kind: Any) -> np.dtype[Any]:
+def _dtype_of(kind: object) -> np.dtype[Any]:
     return np.dtype(get_args(get_args(kind)[1])[0])
 
 
@@ -165,19 +165,19 @@ def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarra
     while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:
         leaves, level = [number for item in leaves for number in item], level + 1
     if any(type(number) not in kinds for number in leaves):
-        raise ValueError(f"{place} holds something other than numbers of type {dtype}")
+        raise ValueError(f"{place} must hold only numbers of type {dtype}")
     try:
         array = np.array(plain, dtype=dtype)
     except (ValueError, OverflowError, TypeError):
         raise ValueError(f"{place} is not an array of {dtype}") from None
     if dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{place} holds a number that is not finite")
+        raise ValueError(f"{place} must hold only finite numbers")
     return array
 
 
-def _check_finite(value: Any, place: str) -> Any:
+def _check_finite(value: object, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{place} is {value}, which is not finite")
+        raise ValueError(f"{place} must be finite; got {value}")
     return value
 
 
@@ -189,7 +189,7 @@ def _name_of(kind: Any) -> str:
     return "a list" if get_origin(kind) is tuple else f"a {kind.__name__}"
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     if isinstance(value, Mapping):
         return f"an object with {', '.join(map(str, value)) or 'nothing'}"[:80]
     return f"{type(value).__name__} {value!r}"[:60]

@@ -49,7 +49,7 @@ class Explanation:
     The importance of a column is the mean change of the score if a person gets the column's value
     of another person, computed from the noisy counts of people that PrivGAM releases. Other
     learners release no counts: their importance is the mean distance of the score from its mean
-    over the bins of the column, all of which have the same weight.
+    over the bins of the column, with equal weights.
     """
 
     label: Label
@@ -203,7 +203,7 @@ class Explanation:
         """
         extras.check("matplotlib", "a picture of a model")
         if most < 0:
-            raise ValueError(f"most = {most} is negative")
+            raise ValueError(f"most must be ≥ 0; got {most}")
         from privcurve.models.drawing import draw_shape, make_panels
 
         shapes = [shape.drawn for shape in self.used[:most]]
@@ -212,7 +212,9 @@ class Explanation:
             axes = make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
-            raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
+            raise ValueError(
+                f"axes must have {n_panels} panels, as many as are drawn; got {len(panels)}"
+            )
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
             draw_shape(panel, shape, self.outputs, 1.05 * reach)
@@ -254,7 +256,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         released.
     """
     if hasattr(estimator, "_estimator"):
-        # A model from a file.
+        # `estimator` is a `Model`, which was loaded from a file.
         estimator, domain = estimator._estimator, domain or estimator.domain
     if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(

@@ -56,7 +56,7 @@ class Option(NamedTuple):
     kind: type  # type of the value; an integer is accepted for a float, a tuple for a list
     default: Any = REQUIRED  # `REQUIRED` if a study must set it
 
-    def admits(self, value: Any) -> bool:
+    def admits(self, value: object) -> bool:
         """Return whether a value has the right type; booleans are not numbers."""
         if value is None:
             return self.default is None

@@ -17,9 +17,9 @@ FILE = "checks"
 # A row a method. `measured` is a lower bound on ε with confidence `level` of fits that claim
 # `epsilon`; where it is missing, `reason` says why.
 COLUMNS = [
-    *("method", "learner", "version", "contract", "epsilon", "delta", "neighbours", "measured"),
-    *("level", "fits", "right", "guessed", "coins", "table", "reason"),
-]
+    "method", "learner", "version", "contract", "epsilon", "delta", "neighbours", "measured",
+    "level", "fits", "right", "guessed", "coins", "table", "reason",
+]  # fmt: skip
 NOT_MEASURED = "not measured"
 NOTE = (
     "Contract: whether pairs of tables show that the learner keeps it; fits of other libraries are "

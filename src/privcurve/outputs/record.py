@@ -34,7 +34,7 @@ def digest(
     audits: Mapping[str, str],
     contracts: Mapping[str, str],
     seed: Seed,
-    seen: Any = None,
+    seen: object = None,
 ) -> str:
     """Return a digest of everything that determines an output: a new digest means a new output.
 
@@ -122,7 +122,7 @@ class Record(NamedTuple):
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
-def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
+def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
     """Return whether `made_of` has the present value of a fact about an encoded dataset.
 
     Also true if the present value is unknown.
@@ -150,7 +150,7 @@ def output_record(context: Context) -> Record:
     path = MADE / f"{request.target}.json"
     study = request.study.name
     return Record(
-        *(path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes)
+        path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes
     )
 
 

@@ -34,9 +34,9 @@ UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 # Columns of the file, which has a row per run. `method` names the curve, `seconds` is the duration
 # of the fit, `memory` the peak memory of the process during the fit, in MiB.
 COLUMNS = [
-    *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
-    *("suite", "neighbours", "fold", "split", *RANKED, "seconds", "memory"),
-]
+    "method", "title", "learner", "version", "status", "dataset", "epsilon", "delta",
+    "suite", "neighbours", "fold", "split", *RANKED, "seconds", "memory",
+]  # fmt: skip
 # Decimals of scores and seconds in the file.
 DIGITS = 6
 

@@ -36,7 +36,6 @@ from privcurve.privacy.mechanisms import (
     MECHANISMS,
     NUMBERS,
     OBJECTIVES,
-    PERMUTE_AND_FLIP,
     SELECTIONS,
     Source,
     draw_piece,
@@ -141,8 +140,7 @@ class Curator(Account):
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
-        one = exact.reshape(1) if isinstance(exact, Sum) else [exact]
-        return float(self.numbers(call, one)[0])
+        return float(self.numbers(call, exact if isinstance(exact, Sum) else [exact]).item())
 
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Draw a label for each margin; return True for +. Without noise, + is a margin above 0.
@@ -251,19 +249,6 @@ class Curator(Account):
         values = self._require_whole(call := self.price(call, exact), exact)
         self._charge(call, NUMBERS, self._is_derived(exact))
         return self._whole_numbers(call, values) if call.private else values.copy()
-
-    def choose_exactly(self, call: Call, scores: Ints) -> int:
-        """Return the index of the candidate chosen with exact probabilities (``privacy.discrete``).
-
-        Parameters
-        ----------
-        call : Call
-            Its scale is a whole number.
-        scores : ndarray of int64, shape (n_candidates,)
-        """
-        values = self._require_whole(call, scores)
-        self._charge(call, SELECTIONS)
-        return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
     def draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
         """Draw the (secret) number of runs of a private selection and the candidate of each.
@@ -564,12 +549,6 @@ class Curator(Account):
         draw = rounded_gaussian if mechanism == GAUSSIAN else discrete_laplace
         drawn: Ints = draw(self._source, scale, math.prod(shape))
         return drawn.reshape(shape)
-
-    def _choose_exactly(self, call: Call, scores: Ints) -> int:
-        from privcurve.privacy.discrete import choose
-
-        flip = call.mechanism == PERMUTE_AND_FLIP
-        return int(choose(self._source, scores, int(call.scale), flip))
 
     def _inner(self, start: Start) -> Curator:
         return Curator(seeds.stream(start))

@@ -1,4 +1,4 @@
-"""Exact samplers: integer noise and choices from fair bits and integers alone.
+"""Exact samplers: integer noise from fair bits and integers alone.
 
 A mechanism with integer sums and this noise is exactly the mechanism of its proof: no number that
 depends on a record is rounded. The remaining assumption is that NumPy's generator yields
@@ -39,8 +39,8 @@ def _draw_below(rng: np.random.Generator, m: int) -> int:
 
 
 @jit
-def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin with probability e^{-a/b}, 0 <= a <= b."""
+def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
+    """Toss a coin with probability e^{-a/b}, 0 <= a <= b <= `mechanisms.LARGEST_SCALE`."""
     k = 1
     while _draw_below(rng, b * k) < a:
         k += 1
@@ -48,23 +48,14 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
 
 
 @jit
-def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin with probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
-    for _ in range(a // b):
-        if not _coin_e_fraction(rng, 1, 1):
-            return False
-    return _coin_e_fraction(rng, a % b, b)
-
-
-@jit
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin with probability e^{-(a/b)²/2}."""
     quotient, rest = a // b, a % b
     for _ in range(quotient * quotient):
-        if not _coin_e_fraction(rng, 1, 2):
+        if not coin_e(rng, 1, 2):
             return False
     for _ in range(quotient):
-        if not _coin_e_fraction(rng, rest, b):
+        if not coin_e(rng, rest, b):
             return False
     k = 1
     while _draw_below(rng, 2 * b * k) < rest and _draw_below(rng, b) < rest:
@@ -77,10 +68,10 @@ def _geometric(rng: np.random.Generator, scale: int) -> int:
     """Draw k = 0, 1, … with probabilities proportional to e^{-k/scale}."""
     while True:
         low = _draw_below(rng, scale)
-        if _coin_e_fraction(rng, low, scale):
+        if coin_e(rng, low, scale):
             break
     high = 0
-    while _coin_e_fraction(rng, 1, 1):
+    while coin_e(rng, 1, 1):
         high += 1
     return low + scale * high
 
@@ -170,24 +161,3 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
                 break
         drawn[i] = -k if negative else k
     return drawn
-
-
-@jit
-def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
-    """Choose a candidate by permute-and-flip (`flip`) or the exponential mechanism; scale = 1/η.
-
-    Each candidate's coin is heads with the probability e^{-(best - score)/scale}. Permute-and-flip
-    tosses the candidates' coins in random order and returns the first candidate with heads; the
-    exponential mechanism draws candidates until a coin is heads.
-    """
-    best = scores.max()
-    order = np.arange(len(scores))
-    left = len(scores)
-    while True:
-        i = _draw_below(rng, left)
-        chosen = order[i]
-        if coin_e(rng, best - scores[chosen], scale):
-            return chosen
-        if flip:
-            left -= 1
-            order[i] = order[left]

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
 
@@ -22,9 +20,8 @@ from privcurve.coding import Floats
 ULP = 2.0**-52
 
 
-def add_up(values: ArrayLike) -> float:
+def add_up(numbers: Sequence[float]) -> float:
     """Return a sum of numbers, rounded up if it is not exact."""
-    numbers = np.asarray(values, dtype=np.float64).ravel().tolist()
     total = math.fsum(numbers)
     if math.isfinite(total) and math.fsum([*numbers, -total]) > 0:
         return math.nextafter(total, math.inf)
@@ -61,8 +58,7 @@ def _widths(low: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(missed > 0, np.nextafter(width, np.inf), width))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class Moves(NamedTuple):
     """Upper bounds for a vector: for the size of each entry, the L1 norm, and the L2 norm.
 
     The bound of the L2 norm is factor · √square.
@@ -81,7 +77,8 @@ class Moves:
     @classmethod
     def of(cls, entries: Floats) -> Self:
         """Return the bounds that follow from bounds of the entries."""
-        return cls(entries, add_up(entries), 1.0, add_up(_each_up(entries, entries)))
+        numbers, squares = entries.ravel().tolist(), _each_up(entries, entries).ravel().tolist()
+        return cls(entries, add_up(numbers), 1.0, add_up(squares))
 
     @classmethod
     def between(cls, low: Floats, high: Floats) -> Self:
@@ -107,12 +104,11 @@ class Moves:
             self.square,
         )
 
-    def plus(self, other: Moves) -> Self:
+    def plus(self, other: Self) -> Self:
         """Return the bounds of the sum of two vectors."""
         for one, still in ((self, other), (other, self)):
             if still.is_zero:
-                return replace(self, l1=one.l1, factor=one.factor, square=one.square,
-                               entries=self.entries + other.entries)  # fmt: skip
+                return one.with_entries(self.entries + other.entries)
         entries = self.entries + other.entries
         alone = (self.entries == 0) | (other.entries == 0)
         entries = np.where(alone, entries, np.nextafter(entries, np.inf))
@@ -136,7 +132,7 @@ class Moves:
 
     def with_entries(self, entries: Floats) -> Self:
         """Return these bounds of the norms with other bounds of the entries."""
-        return replace(self, entries=entries)
+        return type(self)(entries, self.l1, self.factor, self.square)
 
     def take(self, index: Any) -> Self:
         """Return the bounds of selected entries."""

@@ -308,9 +308,10 @@ class Rows(Bounded):
         ends = (a.low, a.high), (b.low, b.high)
         if ufunc is np.divide and np.any((b.low <= 0) & (b.high >= 0)):
             ends = ends[0], (np.array(np.nan),) * 2  # no finite bounds
+        # Public shapes first: an error about shapes of all rows would reveal their number.
+        shape = np.broadcast(a.low, b.low).shape
         with np.errstate(all="ignore"):
             values = np.asarray(ufunc(a.numbers, b.numbers), dtype=np.float64)
-            shape = values.shape[1:]
             tests = tuple(np.full(shape, end) for end in (0.0, 1.0))
             low, high = tests if ufunc in _TESTS else _corners(ufunc, *ends)
         _require_finite(low, high)
@@ -361,13 +362,15 @@ class Rows(Bounded):
         Rows are rounded to multiples of a public unit and added up as integers (D9). Bounds are for
         one sum, so for a record that keeps its code.
         """
-        most = max(largest_of(self._low), largest_of(self._high))
+        most = float(np.maximum(-self._low, self._high).max(initial=0.0))
         (size, change, unit, *_), error = self._bounds, 0.0
-        if not (unit and most <= MOST_UNITS * unit):
+        if not most:
+            unit = 1.0  # 0 is a multiple of any unit, whose inverse may be infinite
+        elif not (unit and most <= MOST_UNITS * unit):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
         places = np.zeros(0, dtype=np.int64) if codes is None else codes
-        values = np.ascontiguousarray(self._numbers().reshape(-1, self._low.size))
+        values = np.ascontiguousarray(self._array.reshape(-1, self._low.size))
         sums = np.zeros((n_codes, values.shape[1]), dtype=np.int64)
         low, high = (np.array(end).ravel() for end in (self._low, self._high))
         from privcurve.kernels.rows import add_whole
@@ -430,7 +433,7 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
         return Bounds(a.size.plus(b.size), a.change.plus(b.change), unit)
     if ufunc in (np.minimum, np.maximum):
         return Bounds(anything, a.change.plus(b.change).within(apart), min(a.unit, b.unit))
-    if ufunc is np.divide and b.change.is_zero and np.ndim(ends[1][0]) == 0:
+    if ufunc is np.divide and np.ndim(ends[1][0]) == 0 and ends[1][0] == ends[1][1]:
         factor, unit = inverse_of(float(ends[1][0]))
         return a.each(lambda moves: moves.times(factor), a.unit * unit)
     if ufunc is not np.multiply:

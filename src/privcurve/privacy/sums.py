@@ -48,7 +48,7 @@ class Bounds(NamedTuple):
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
         """Return the bounds with `rule` applied to `size` and `change`, and a new unit if given."""
         unit = self.unit if unit is None else unit
-        return self._replace(size=rule(self.size), change=rule(self.change), unit=unit)
+        return Bounds(rule(self.size), rule(self.change), unit, self.shift, self.batches)
 
     @property
     def most(self) -> float:
@@ -135,11 +135,11 @@ class Sum(Bounded):
 
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
-        """Return `values` as sums with the given bounds."""
+        """Return `values` as sums with the given bounds, which are checked."""
         values = np.asarray(values).view()
         values.flags.writeable = False
         made = cls(values, learner)
-        made._bounds = bounds.checked()
+        made._bounds = bounds
         return made
 
     def _made(self, values: NDArray[Any], bounds: Bounds) -> Self:
@@ -155,7 +155,8 @@ class Sum(Bounded):
         # Integers are not rounded, as long as they fit in 64 bits.
         is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
         error = 0.0 if is_whole else steps * bounds.error(most)
-        return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
+        bounds = bounds.each(lambda moves: moves.loosened(error)) if error else bounds
+        return self._made(values, bounds.checked())
 
     @property
     def batches(self) -> frozenset[str]:
@@ -179,7 +180,7 @@ class Sum(Bounded):
         error = n * self._bounds.error(n * self._bounds.most)
         bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
         shift = n * self._bounds.shift
-        return self._made(np.abs(self._array).sum(), bounds._replace(shift=shift))
+        return self._made(np.abs(self._array).sum(), bounds._replace(shift=shift).checked())
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Sealed):
@@ -307,9 +308,11 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
     shapes = [part.size.entries.shape for part in bounds]
     # The axis along which the loop has concatenated its sums.
     axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
-    ends = np.cumsum([shape[axis] for shape in shapes])
-    parts = zip(np.split(total, ends[:-1], axis=axis), bounds, strict=True)
-    return [LoopSum.make(values, learner, part) for values, part in parts]
+    start, parts = 0, []
+    for shape, part in zip(shapes, bounds, strict=True):
+        within = slice(start, start := start + shape[axis])
+        parts.append(LoopSum.make(total[(slice(None),) * axis + (within,)], learner, part))
+    return parts
 
 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:

@@ -41,7 +41,7 @@ class Entrant(NamedTuple):
 
 def prepare(
     learner: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     against: str = arena.FROZEN,
     datasets: Sequence[str] = (),
     delta: float | None = None,
@@ -49,7 +49,7 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the datasets that set nothing (or only `datasets`), ε and hold-outs of the file of
+    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of
     runs `against`. The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises
     StudyError if the study can't be run, and ValueError if the learner is unknown.
     """

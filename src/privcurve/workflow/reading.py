@@ -26,7 +26,7 @@ from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 CONFIGURATION = Path("config/config.yaml")
-# Keys of the configuration: OF_STUDY are those that matter to jobs of one study.
+# Keys of the configuration. OF_STUDY are the keys that matter to jobs of one study.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
 # Keys that are not in the commands of jobs: Snakemake repeats a job if its command changes, and a
@@ -131,7 +131,7 @@ def configured() -> dict[str, Any]:
     return dict(content) if isinstance(content, dict) else {}
 
 
-def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
+def options(configuration: Mapping[str, object], folder: Path, keys: Iterable[str] = ()) -> str:
     """Return the command-line options that give a job this configuration.
 
     They have the values that differ from config/config.yaml, which the job reads itself
@@ -167,7 +167,7 @@ def _read_value(text: str, where: str) -> Any:
         return schema.parse_yaml(text, where)
 
 
-def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
+def study_files(configuration: Mapping[str, object], root: Path) -> dict[str, Path]:
     """Return the paths of study files by study name, sorted by name.
 
     If the configuration names a folder of studies, the files are in this folder and in the user's
@@ -192,7 +192,7 @@ def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Pa
 
 
 def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
-    """Return a message for each study of which two papers of equal priority have a file.
+    """Return a message for each study that has files in two papers of equal priority.
 
     `folders` are the papers' folders of studies, `chosen` are the files by name that are used.
     """

@@ -1,4 +1,4 @@
-"""Read frames in pieces, as the same named columns that a file with these values would have."""
+"""Read the columns of a frame in pieces, with the values that a file would give."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FRAME = "the frame"
 _SPANS = (timedelta, np.timedelta64)
 
 
-def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
+def frame_tables(domain: Domain, frame: object, in_order: bool) -> tuple[int, Iterator[RawTable]]:
     """Return the number of rows of a frame, and an iterator over its rows in pieces.
 
     The pieces have the columns of the domain. `frame` is a DataFrame, an Arrow table, a structured
@@ -72,8 +72,7 @@ def arrow_table(frame: Any) -> Any:
             if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
         except NoColumnError:
-            # The values are not supported in a column. A column of lists shows this to the reader
-            # of the table.
+            # A column of lists tells the reader of the table that this column is not supported.
             values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
@@ -83,8 +82,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
     keys = column_names(frame)
     fields = list(map(_name_of, keys))
-    # A DataFrame without names has the names 0, 1, …. The type is checked first, as some names
-    # cannot be compared to numbers.
+    # Names 0, 1, … are no names. Check the type first: some names can't be compared to numbers.
     are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
     is_unnamed = are_places and not set(fields) & set(domain.names)
     if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
@@ -100,7 +98,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     return columns
 
 
-def _warn_of_index(columns: Iterable[Any]) -> None:
+def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
@@ -113,7 +111,7 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
         )
 
 
-def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
+def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
     """Return the columns of rows without names, or with the names 0, 1, 2, …, one per row.
 
     Raises DatasetError if the domain has several columns and `in_order` is false, or if the number
@@ -137,19 +135,19 @@ def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
     return matrix.T
 
 
-def _make_matrix(rows: Any) -> Any:
+def _make_matrix(rows: object) -> Any:
     """Convert rows to an array; rows in lists become an array of objects, which keeps all types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
-def _name_of(key: Any) -> str:
+def _name_of(key: object) -> str:
     """Return the name of a column in NFC, so that names which look equal are equal."""
     return compose(str(key))
 
 
-def _convert(name: str, values: Any) -> Any:
+def _convert(name: str, values: object) -> Any:
     """Return a column as an Arrow array if its values have a common type, else as a list."""
     import pyarrow
 
@@ -212,7 +210,7 @@ def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iter
         yield RawTable(FRAME, pieces, range(start, stop), "row")
 
 
-def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
+def _convert_column(domain: Domain, column: Column, values: object) -> Any:
     try:
         _refuse_spans(values)
         return convert_cells(values, domain, column)

@@ -1,6 +1,8 @@
-"""The hyperparameters of the learners, each declared once: entries and classes both use these.
+"""The hyperparameters of the learners, each declared once for the registry and for the class.
 
-The modules of the classes are slow to import; this one is not.
+A learner's class inherits its parameters from a dataclass of this module, and its entry in the
+registry lists them. The registry must not import the classes, because their modules are slow to
+import.
 """
 
 from __future__ import annotations
@@ -15,14 +17,14 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md): FEW
-# for learners that test a single bin, SOME for learners that estimate a number for each bin.
+# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md).
+# FEW is for learners that test a single bin, SOME for learners that estimate a number per bin.
 FEW, SOME = 8, 12
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 TRUSTS = ("central", "local", "secure_sum")
 
-# Shared by the learners with Gaussian noise on sums of all columns at once.
+# Fields of the entries of learners that put Gaussian noise on sums of all columns at once.
 GAUSSIAN: dict[str, Any] = {
     "calibrations": (PROVED,),
     "approximate": True,
@@ -52,18 +54,18 @@ def part(default: Value, **more: Any) -> Value:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MechanismParameters:
-    """How a learner chooses by noisy scores."""
+    """The mechanism for private choices."""
 
     mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 
 
-# The trees of LazyBB have parameters that its 1-rules do not have.
+# Parameters of trees have no effect in LazyBB with 1-rules; other learners ignore this condition.
 _OF_TREES = {"weak_learner": ("topdown",)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeParameters:
-    """The shape and budget of a tree."""
+    """The shape of a tree, and how its budget is divided."""
 
     depth: int = parameter(
         3, low=1, high=10, size=True, used_with={"n_splits": (None,), **_OF_TREES}
@@ -81,9 +83,9 @@ class TreeParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StartParameters:
-    """A start from public columns."""
+    """Whether scores start at a model of the public columns."""
 
-    # Only noise in a box, of those that logistic regression offers, leaves a start its proof.
+    # Logistic regression has two kinds of noise; a public start is proved only with box noise.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )
@@ -91,14 +93,14 @@ class StartParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PenaltyParameters:
-    """The inverse of the penalty of logistic regression."""
+    """The inverse strength of the L2 penalty of logistic regression."""
 
     C: float = positive(1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class InputParameters(PenaltyParameters):
-    """The inputs of logistic regression."""
+    """The columns that logistic regression reads, and their encoding."""
 
     columns: str = parameter(
         "all", choices=("all", "public", "private"), with_public=("public", "private")
@@ -106,7 +108,7 @@ class InputParameters(PenaltyParameters):
     encoding: str = parameter("one_hot", choices=("one_hot", "scaled"))
 
 
-# The values of a record determine its party.
+# Why a placement by values has no proof.
 _BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"
@@ -115,7 +117,7 @@ _BY_VALUE = (
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HolderParameters:
-    """Parties that hold parts of the records."""
+    """The parties, and how records are dealt to them."""
 
     n_holders: int = parameter(4, low=1, high=1000)
     n_colluding: int = parameter(
@@ -123,7 +125,7 @@ class HolderParameters:
         low=0,
         high=999,
         used_with={"trust": ("secure_sum",)},
-        tried=(0, 2),  # fewer than n_holders
+        tried=(0, 2),  # it must be below n_holders, which is 4 by default
     )
     placement: str = parameter(
         "random",
@@ -134,7 +136,7 @@ class HolderParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GroupParameters:
-    """Groups of bins of a column with a numeric value each."""
+    """The number of groups of bins that an ordered column has after merging."""
 
     n_groups: int = parameter(16, low=2)
 
@@ -151,7 +153,7 @@ class EstimateParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LazyBBParameters(StartParameters, TreeParameters, MechanismParameters):
-    """LazyBB."""
+    """Hyperparameters of LazyBB."""
 
     weak_learner: str = parameter("one_rule", choices=("one_rule", "topdown"))
     n_rounds: int = parameter(39, low=1, size=True)
@@ -163,12 +165,12 @@ class LazyBBParameters(StartParameters, TreeParameters, MechanismParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TopDownParameters(TreeParameters, MechanismParameters):
-    """A tree of DP-TopDown."""
+    """Hyperparameters of one DP-TopDown tree."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPLogisticRegressionParameters(StartParameters, InputParameters):
-    """DP logistic regression."""
+    """Hyperparameters of DP logistic regression."""
 
     noise: str = parameter("ball", choices=("ball", "box"), only=OF_PROVED)
     curvature_share: float = share(0.1, used_with={"noise": ("box",)})
@@ -176,7 +178,7 @@ class DPLogisticRegressionParameters(StartParameters, InputParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyBayesParameters(StartParameters):
-    """Noisy naive Bayes."""
+    """Hyperparameters of noisy naive Bayes."""
 
     n_columns: int | None = parameter(None, int, low=1)
     choice_share: float = share(0.3)
@@ -186,7 +188,7 @@ class NoisyBayesParameters(StartParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomTreesParameters(HolderParameters):
-    """Random trees."""
+    """Hyperparameters of boosted random trees."""
 
     n_trees: int = parameter(100, low=1, high=10_000, size=True)
     depth: int = parameter(4, low=1, high=12, size=True)
@@ -197,7 +199,7 @@ class RandomTreesParameters(HolderParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPNewtonParameters(GroupParameters):
-    """DP joint Newton steps."""
+    """Hyperparameters of DP joint Newton steps."""
 
     n_steps: int = parameter(8, low=1, size=True)
     gram_share: float = share(0.25)
@@ -205,7 +207,7 @@ class DPNewtonParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPGradientDescentParameters(GroupParameters, EstimateParameters):
-    """DP gradient descent."""
+    """Hyperparameters of DP gradient descent."""
 
     n_steps: int = parameter(30, low=1, size=True)
     learning_rate: float = positive(2.0)
@@ -213,7 +215,7 @@ class DPGradientDescentParameters(GroupParameters, EstimateParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPSGDParameters(GroupParameters, EstimateParameters):
-    """DP-SGD."""
+    """Hyperparameters of DP-SGD."""
 
     n_epochs: int = parameter(10, low=1, size=True, tried=(1, 3))
     batch_rate: float = parameter(0.1, low=1e-4, high=1, tried=(0.2, 1))
@@ -224,7 +226,7 @@ class DPSGDParameters(GroupParameters, EstimateParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostedAdaSSPParameters(GroupParameters):
-    """Boosted AdaSSP."""
+    """Hyperparameters of boosted AdaSSP."""
 
     n_rounds: int = parameter(10, low=1, size=True)
     gram_share: float = share(0.3)
@@ -233,7 +235,7 @@ class BoostedAdaSSPParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SyntheticParameters(GroupParameters):
-    """Boosting on synthetic records."""
+    """Hyperparameters of boosting on synthetic records."""
 
     n_rounds: int = parameter(100, low=1, size=True)
     most_records: int = parameter(20_000, low=1)
@@ -241,14 +243,14 @@ class SyntheticParameters(GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AIMParameters(SyntheticParameters):
-    """AIM, then boosting."""
+    """Hyperparameters of AIM with boosting."""
 
     most_cells: int = parameter(2**17, low=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientBoostingParameters:
-    """Gradient boosting."""
+    """Hyperparameters of gradient boosting without privacy."""
 
     n_estimators: int = parameter(100, low=1, size=True)
     max_depth: int = parameter(3, low=1)
@@ -257,13 +259,13 @@ class GradientBoostingParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TunedParameters:
-    """Private selection."""
+    """Hyperparameters of private selection (`tuned`)."""
 
     learner: str = parameter("lazybb", structure="the name of a learner")
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # Closer to -1 no distribution has so few runs.
+    # Values below -0.9 are not tried: with some expected numbers of runs they are refused.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)
@@ -271,7 +273,7 @@ class TunedParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPEBMParameters:
-    """DP-EBM (interpret)."""
+    """Hyperparameters of DP-EBM (interpret)."""
 
     learning_rate: float = positive(0.1)
     max_rounds: int = parameter(300, low=1, size=True)
@@ -283,13 +285,13 @@ class DPEBMParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibTreeParameters:
-    """A tree of diffprivlib."""
+    """Hyperparameters of diffprivlib's trees."""
 
     max_depth: int = parameter(5, low=1, high=16, size=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibForestParameters(DiffprivlibTreeParameters):
-    """The random forest of diffprivlib."""
+    """Hyperparameters of diffprivlib's random forest."""
 
     n_estimators: int = parameter(10, low=1, size=True)
