@@ -20,8 +20,18 @@ MODEL = np.random.default_rng(5).normal(scale=3, size=WIDTH)
 GROUPS = [np.arange(k, dtype=np.uint8) for k in BINS]
 
 
+ONES = [np.ones(k) for k in BINS]
+# Two columns of numbers in [0, 1], and a one-hot column.
+LEVELS = [np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]), ONES[2]]
+CONSTANT = [np.zeros_like(group) for group in GROUPS[:2]]
+
+
 def one_hot(part):
-    return joint.group_rows(part.codes, GROUPS, [*BINS, 1])
+    return joint.input_rows(part.codes, GROUPS, ONES, [*BINS, 1])
+
+
+def numbers(part):
+    return joint.input_rows(part.codes, [*CONSTANT, GROUPS[2]], LEVELS, [1, 1, BINS[2], 1])
 
 
 # {loop: function that makes its arguments from records}
@@ -34,6 +44,12 @@ GIVEN = {
     "ScoredRows.counts": lambda part: (scored(part, 2), query(2)),
     "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, query(2)),
 }  # fmt: skip
+# The same loops on other arguments.
+ALSO = {
+    "linear_slopes": lambda part: (numbers(part), part.labels, part.counts, MODEL[:7], 4, 2.0**-10),
+    "packed_gram": lambda part: (numbers(part), part.counts, 4, 7),
+}
+TRIED = [*GIVEN.items(), *ALSO.items()]
 SCORES = round_scores(MODEL[None, :-1]), round_scores(MODEL[-1:])
 BITS = 20
 INPUTS, N_INPUTS = dp_sgd.inputs_of(GROUPS)
@@ -63,27 +79,27 @@ def test_each_loop_is_tried():
     assert set(LOOPS) == set(GIVEN)
 
 
-@pytest.mark.parametrize("name", GIVEN)
-def test_the_contribution_of_a_record_does_not_depend_on_others(name):
+@pytest.mark.parametrize(("name", "given"), TRIED)
+def test_the_contribution_of_a_record_does_not_depend_on_others(name, given):
     loop, _ = LOOPS[name]
     rng = np.random.default_rng(1)
     rows = [DOMAIN[k] for k in rng.integers(len(DOMAIN), size=60)]
     counts = rng.integers(1, 5, size=60)
-    total = loop(*GIVEN[name](table(rows, counts)))
-    alone = [loop(*GIVEN[name](table([row], [1]))) for row in rows]
+    total = loop(*given(table(rows, counts)))
+    alone = [loop(*given(table([row], [1]))) for row in rows]
     # Exact up to rounding: sums are of integers, and one product with √2 follows.
     together = sum(n * one for n, one in zip(counts, alone, strict=True))
     np.testing.assert_allclose(total, together, rtol=1e-14, atol=0)
     order = rng.permutation(60)
-    mixed = loop(*GIVEN[name](table([rows[k] for k in order], counts[order])))
+    mixed = loop(*given(table([rows[k] for k in order], counts[order])))
     assert np.array_equal(total, mixed)
 
 
-@pytest.mark.parametrize("name", GIVEN)
-def test_the_contribution_of_a_record_is_within_the_bounds(name):
+@pytest.mark.parametrize(("name", "given"), TRIED)
+def test_the_contribution_of_a_record_is_within_the_bounds(name, given):
     loop, bounds = LOOPS[name]
-    bounds = bounds(*GIVEN[name](table(DOMAIN[:1], [1])))
-    at = [parts_of(loop(*GIVEN[name](table([row], [1]))), bounds) for row in DOMAIN]
+    bounds = bounds(*given(table(DOMAIN[:1], [1])))
+    at = [parts_of(loop(*given(table([row], [1]))), bounds) for row in DOMAIN]
     for part in zip(*at, strict=True):
         size, change, *_ = part[0]._bounds
         alone = [open_values(one) for one in part]

@@ -83,6 +83,7 @@ CASES: tuple[Case, ...] = (
     Case("dp_sgd", {**BATCHES, **ESTIMATE}, neighbours=ADD_REMOVE),
     Case("dp_sgd", {**BATCHES, **ESTIMATE}, 3, ADD_REMOVE),
     Case("boosted_adassp", {"n_rounds": 3, "delta": DELTA}),
+    Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, "inputs": "numbers"}),
     Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("mst", SYNTHETIC),
     Case("mst", {**SYNTHETIC, **ADDED}, neighbours=ADD_REMOVE),

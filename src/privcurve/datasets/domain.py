@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -129,6 +130,20 @@ class Column:
         if ends[-1] - ends[0] < self.bins:
             raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
         return tuple(float(math.ceil(edge)) for edge in ends)
+
+    @cached_property
+    def levels(self) -> tuple[float, ...] | None:
+        """The number of each code, from 0 for the lowest bin to 1 for the highest.
+
+        It is the place of the bin's middle between the middles of these two, and ½ for missing
+        values. None for a categorical column.
+        """
+        if self.kind != NUMERIC:
+            return None
+        middles = [a / 2 + b / 2 for a, b in itertools.pairwise(self.edges)]
+        width = middles[-1] - middles[0]
+        places = [(middle - middles[0]) / width for middle in middles] if width else [0.5]
+        return (*places, *[0.5] * self.missing_bin)
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:
@@ -295,6 +310,11 @@ class Domain:
     def bin_names(self) -> tuple[tuple[str, ...], ...]:
         """A readable condition for each code of each column."""
         return tuple(column.bin_names for column in self.columns)
+
+    @property
+    def levels(self) -> tuple[tuple[float, ...] | None, ...]:
+        """The numbers of each column's codes in [0, 1], None for categories; public."""
+        return tuple(column.levels for column in self.columns)
 
     @property
     def public_columns(self) -> tuple[int, ...]:

@@ -182,6 +182,8 @@ class Facts:
     mixed_bins : sequence of int, optional
         How many of the first codes of each column are fine numeric bins that a learner may merge
         (``mixed`` or ``whole`` spacing); 0 for none.
+    levels : sequence, optional
+        The number in [0, 1] of each code of each column; None for a categorical column.
     """
 
     n_bins: Any
@@ -190,6 +192,7 @@ class Facts:
     public_columns: Any = None
     public_label: Any = None
     mixed_bins: Any = None
+    levels: Any = None
 
 
 class Proof(NamedTuple):

@@ -32,7 +32,7 @@ FORMAT = "privcurve model"
 FORMAT_VERSION = 1
 
 # Parameters that a file does not contain: the secret seed, and what follows from the domain.
-NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
+NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins", "levels")
 
 
 def key_of(attribute: str) -> str:

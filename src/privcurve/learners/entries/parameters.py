@@ -230,6 +230,7 @@ class BoostedAdaSSPParameters(GroupParameters):
 
     n_rounds: int = parameter(10, low=1, size=True)
     gram_share: float = share(0.3)
+    inputs: str = parameter("codes", choices=("codes", "numbers"))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

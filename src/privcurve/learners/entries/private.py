@@ -182,7 +182,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
         version=3,
         title="Boosted AdaSSP",
-        **GAUSSIAN,
+        **{**GAUSSIAN, "takes": ("ordered", "levels")},
         parameters=parameters_of(declared.BoostedAdaSSPParameters),
         seconds=costs.boosted_adassp,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,17 +20,20 @@ from privcurve.learners.linear.joint import (
     linear_slopes,
     noisy_gram,
 )
+from privcurve.learners.shared.numbers import LEVEL_UNIT, NumbersClassifier, even_levels
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
 # The ridge in units of σ·√width, about the norm of the Gram matrix's noise (as the authors' code).
 RIDGE = 1.96
+# The word of `inputs` for numbers.
+NUMBERS = "numbers"
 # The smallest value of 1 − 2|F| in the conversion of a score F to log-odds; it bounds the odds.
 LEAST_CHANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
+class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPParameters):
     r"""Least squares on one-hot codes: rounds of a ridge regression on clipped residuals.
 
     The method is by Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially
@@ -45,6 +49,12 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
     Parameters
     ----------
     n_rounds : int
+    inputs : str
+        ``codes``: all columns are one-hot. ``numbers``: columns with an order are numbers in
+        [0, 1], as the authors have them, and only the others are one-hot.
+    levels : sequence, optional
+        See :class:`~privcurve.learners.shared.numbers.NumbersClassifier`; for ``numbers``. Without
+        it the codes of the columns that `ordered` names are at equal distances.
     gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
         See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
         the attributes. The score estimates y − ½ for y in {0, 1}.
@@ -60,11 +70,29 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
         gram, deviation = noisy_gram(rows, counts, self._n_ones, width, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
         solved = inverse(gram + ridge * np.eye(len(gram)))
-        model = np.zeros(width)
+        model, part = np.zeros(width), LEVEL_UNIT if self.inputs == NUMBERS else 1.0
         for k in range(1, self.n_rounds + 1):
-            slopes = linear_slopes(rows, signs, counts, model, self._n_ones)
+            slopes = linear_slopes(rows, signs, counts, model, self._n_ones, part)
             model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
+
+    def _facts(self, n: int) -> dict[str, Any]:
+        """Return the public facts of a fit; without those of numbers, if it reads codes alone.
+
+        The random numbers of a seed depend on them.
+        """
+        idle = () if self.inputs == NUMBERS else ("inputs", "levels")
+        return {name: fact for name, fact in super()._facts(n).items() if name not in idle}
+
+    def _numbers(self) -> Sequence[Floats | None]:
+        if self.inputs != NUMBERS:
+            return super()._numbers()
+        if self.levels is not None:
+            return self._known_levels()
+        return [
+            even_levels(n) if is_ordered else None
+            for n, is_ordered in zip(self.n_bins_.tolist(), self._ordered(), strict=True)
+        ]
 
     def _log_odds(self, scores: Floats) -> Floats:
         # At the minimum clipped residuals cancel: q·(½ − F) = (1 − q)/2 for a score F ≥ 0 and the

@@ -68,33 +68,61 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
         return len(self.n_bins_) + 1
 
     def _release(self, records: Records, curator: Curator) -> None:
-        groups = self._groups()
+        numbers, groups = self._numbers(), self._groups()
+        if any(own is not None for own in numbers):
+            # A number has one input, whatever its code.
+            groups = [
+                group if own is None else np.zeros_like(group)
+                for group, own in zip(groups, numbers, strict=True)
+            ]
+        values = [
+            np.ones(len(group)) if own is None else own
+            for group, own in zip(groups, numbers, strict=True)
+        ]
         widths = [int(group[-1]) + 1 for group in groups]
-        rows = group_rows(records.codes, groups, [*widths, 1])
+        rows = input_rows(records.codes, groups, values, [*widths, 1])
         model = self._model(rows, sum(widths) + 1, records, curator)
         starts = bin_starts(widths)
         self.coef_: Floats = np.concatenate(
-            [model[start:][group] for start, group in zip(starts, groups, strict=False)]
+            [
+                model[start:][group] * value
+                for start, group, value in zip(starts, groups, values, strict=False)
+            ]
         )
         self.intercept_ = float(model[-1])
         self.n_features_used_ = len(groups)
+
+    def _numbers(self) -> Sequence[Floats | None]:
+        """Return the number in [0, 1] of each code, for each column; None for one-hot codes."""
+        return [None] * len(self.n_bins_)
 
     def _log_odds(self, scores: Floats) -> Floats:
         return clipped_log_odds(scores)
 
 
 @kernel(rows=WHOLE)
-def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> csr_array:
-    """Return one-hot rows: for each column a 1 at the group of its code, and a constant 1."""
+def input_rows(
+    codes: Codes, groups: Sequence[Codes], values: Sequence[Floats], widths: Sequence[int]
+) -> csr_array:
+    """Return rows: for each column the value of its code at the group of this code; a constant 1.
+
+    Values are in [0, 1], as the bounds of sums over such rows assume; 1 for one-hot rows.
+    """
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
-    return one_hot(merged, np.array(widths))
+    rows = one_hot(merged, np.array(widths))
+    entries = [*(value[codes[:, j]] for j, value in enumerate(values)), np.ones(len(codes))]
+    data = np.column_stack(entries).ravel()
+    return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def of_slopes(rows: object, signs: object, counts: object, model: Floats, n_ones: int) -> Bounds:
+def of_slopes(
+    rows: object, signs: object, counts: object, model: Floats, n_ones: int, part: float = 1.0
+) -> Bounds:
     """Return the bounds of a record's row times its clipped residual.
 
-    A replaced record changes the sum by at most twice as much as one record adds.
+    A replaced record changes the sum by at most twice as much as one record adds. Entries of rows
+    are in [0, 1], at most `n_ones` of them are not 0, and all are multiples of `part`.
     """
     return _of_clipped(n_ones, len(model))
 
@@ -113,10 +141,10 @@ def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
     return Bounds(Moves(entries, l1, n_ones, 1.0), Moves(entries, 2 * l1, n_ones, 2.0), 0.0)
 
 
-def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
+def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints, part: float = 1.0) -> Floats:
     """Return the sum over the records of row u times clipped residual r: Σ clip(r, ±½)·u."""
-    clipped = np.clip(residuals, -CLIP, CLIP)
-    return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
+    clipped, unit = np.clip(residuals, -CLIP, CLIP), RESIDUAL_UNIT / part
+    return weighted_sum(rows, counts * (unit * np.rint(clipped / unit)))
 
 
 @adds(of_slopes)
@@ -129,10 +157,10 @@ def logistic_slopes(
 
 @adds(of_slopes)
 def linear_slopes(
-    rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
+    rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int, part: float = 1.0
 ) -> Floats:
     """Return the sum of the rows times the clipped residuals ±½ − score of a model."""
-    return _add_clipped(rows, signs / 2 - times(rows, model), counts)
+    return _add_clipped(rows, signs / 2 - times(rows, model), counts, part)
 
 
 @adds(of_gram)

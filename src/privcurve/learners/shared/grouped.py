@@ -49,9 +49,12 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
 
     def _groups(self) -> list[Codes]:
         """Return for each column the group of each code; other than ordered codes stay alone."""
+        return merge_bins(self.n_bins_, self.n_bins_ * np.array(self._ordered()), self.n_groups)
+
+    def _ordered(self) -> tuple[bool, ...]:
+        """Return for each column whether its codes are ordered."""
         by_default = self.bounds is not None
-        ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-        return merge_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
+        return ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
