@@ -140,12 +140,12 @@ def ratios_trimmed_to_the_codes_that_are_scored(original, self, codes):
     return scores
 
 
-def left_on_the_majority(called, told, why):
+def left_on_the_majority(called, expected, why):
     """Register a noisy majority that keeps ``told(records)`` on its model."""
 
     def released(original, self, records, curator):
         original(self, records, curator)
-        self.told_ = told(records)
+        self.told_ = expected(records)
 
     released.__name__ = called
     mutant(NoisyMajorityClassifier, "_release", NOISY_MAJORITY, POST_PROCESSING, why)(released)

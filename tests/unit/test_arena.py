@@ -245,9 +245,9 @@ def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, cap
     runs.write(stored, Path("stored.parquet"))
     words = ["arena", "add", "mean_vote", "--against", "stored.parquet"]
     assert main.main(words) == 0
-    said = capsys.readouterr().out
-    assert "ε = 1: mean AUC" in said
-    assert "rank" in said
+    message = capsys.readouterr().out
+    assert "ε = 1: mean AUC" in message
+    assert "rank" in message
     results = runs.read(Path("results/arena/arena_of_mean_vote/results.parquet"))
     own = results[results["learner"] == "mean_vote"]
     assert len(own) == 2
