@@ -1,6 +1,6 @@
 """Freeze results of the arena: the copy, README's table and picture, a table of docs/arena.md.
 
-    snakemake arena --cores 2
+    snakemake arena arena_set_on --cores 2
     python benchmarks/freeze_arena.py
 
 A test compares the numbers of the pages with the frozen copy.
@@ -11,12 +11,17 @@ import math
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
 from privcurve.analysis import arena
-from privcurve.outputs import runs
+from privcurve.outputs import checks, runs
 from privcurve.outputs.arena import FREE, FROZEN_FILE, REFERENCE, what_can_be_found
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = Path("results/arena/results.parquet")
+# Results of the two suites of tables.
+RESULTS = [
+    Path("results/arena") / name for name in ("results.parquet", "arena_set_on/results.parquet")
+]
 FIGURE = Path("results/figures/arena/arena.svg")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 # Rows of the README's table, by the names of methods.
@@ -51,15 +56,17 @@ def readme_rows(frame):
     return [HEAD, "|---|---|---|---|---|", *lines]
 
 
-def page_rows(frame):
-    """Return differences in AUC to PrivGAM at ε = 1, and what can be found at all."""
+def page_rows(frame, passed):
+    """Return differences in AUC to PrivGAM at ε = 1, what was checked, and what can be found."""
+    passed = passed.set_index("method")
     compared = arena.compare(frame, arena.find_references(frame, REFERENCE))
     titles = frame.drop_duplicates("method").set_index("method")
     at = compared[(compared["measure"] == "auc") & (compared["epsilon"] == 1)]
     at = at[at["method"].isin([*ROWS.values()])]
     lines = [
-        "|method|δ, neighbours|status|AUC minus PrivGAM's|wins/level/losses|p (Holm)|",
-        "|---|---|---|---|---|---|",
+        "|method|δ, neighbours|status|contract|measured ε|AUC minus PrivGAM's|"
+        "wins/level/losses|p (Holm)|",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in at.sort_values("difference", ascending=False).to_dict("records"):
         facts = titles.loc[row["method"]]
@@ -68,7 +75,9 @@ def page_rows(frame):
         gap = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
         p_value = "< .001" if row["p_holm"] < 0.001 else short(row["p_holm"])
         title = facts["title"].removesuffix(", add-remove")
-        cells = [title, terms, facts["status"], gap, "/".join(map(str, counts)), p_value]
+        tried = passed.loc[row["method"]]
+        ways = checks.short_contract(tried["contract"]), checks.describe(tried["measured"])
+        cells = [title, terms, facts["status"], *ways, gap, "/".join(map(str, counts)), p_value]
         lines.append(f"|{'|'.join(cells)}|")
     return [*lines, "", *what_can_be_found(compared)]
 
@@ -87,12 +96,16 @@ def main():
     """Write all of it."""
     frozen = ROOT / FROZEN_FILE
     frozen.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(RESULTS, frozen)
-    digest = hashlib.sha256(frozen.read_bytes()).hexdigest()
-    (frozen.parent / "SHA256SUMS").write_text(f"{digest}  {frozen.name}\n", "utf-8")
+    runs.write(pd.concat(map(runs.read, RESULTS), ignore_index=True), frozen)
+    passed = pd.concat([checks.read(checks.beside(path)) for path in RESULTS], ignore_index=True)
+    checks.write(passed.drop_duplicates("method"), checks.beside(frozen))
+    files = (frozen, checks.beside(frozen))
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (frozen.parent / "SHA256SUMS").write_text("".join(sums), "utf-8")
     shutil.copyfile(FIGURE, ROOT / "docs/figures/arena.svg")
     frame = runs.read(frozen)
-    replace_between(ROOT / "docs/arena.md", page_rows(frame))
+    frame = frame[frame["suite"] == runs.UNTOUCHED]
+    replace_between(ROOT / "docs/arena.md", page_rows(frame, checks.read(checks.beside(frozen))))
     replace_between(ROOT / "README.md", readme_rows(frame))
     means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]
     print(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
 @computed("mean over {over} of {value} minus {value} at dataset = banknote-50")
-def gain_of_fifty_bins(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+def gain_of_fifty_bins(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return the value on banknote minus the value on banknote-50, which has fifty bins."""
     values = values_of(claim, rows)
     gains = [values[dataset,] for dataset in ("banknote", "banknote-50") if (dataset,) in values]

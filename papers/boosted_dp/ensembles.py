@@ -29,9 +29,7 @@ from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
 ERRORS = "errors"
-RUN_COLUMNS = [
-    *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
-]
+RUN_COLUMNS = ["dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures"]
 # Columns that identify a setting. A setting of the forest has no α, leverage, clamp or share.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]
@@ -249,7 +247,7 @@ class EnsembleWinsOverall(EnsembleWins):
 
 
 def fold_errors(
-    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
+    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, object]]
 ) -> pd.DataFrame:
     """Return one row for each setting, with the errors of its folds in columns.
 
@@ -262,7 +260,7 @@ def fold_errors(
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     error = (1 - runs["accuracy"]).where(runs["status"] == "ok")
     measures = [json.loads(text) if isinstance(text, str) else {} for text in runs["measures"]]
     sizes = ["expected_depth", "n_leaves"]
@@ -338,8 +336,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     Each row is an ε and an α. `n_best` is the count (ties count for each α), `lead` the count minus
     the largest count of another α, and `printed` the paper's count, only if the study has all
     domains of the paper. `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of
-    `n_best` over `SHUFFLES` shuffles, in which the errors of the α of each setting change places at
-    random: they show what chance alone gives.
+    `n_best` over `SHUFFLES` shuffles. A shuffle permutes the errors of the α within each setting at
+    random: these counts show what chance alone gives.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
@@ -355,7 +353,9 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
             rivals = np.delete(counts, place)
             rows.append(
                 {
-                    **{"epsilon": epsilon, "alpha": alpha, "n_best": int(counts[place])},
+                    "epsilon": epsilon,
+                    "alpha": alpha,
+                    "n_best": int(counts[place]),
                     "lead": int(counts[place]) - int(max(rivals, default=0)),
                     "printed": theirs.get((float(str(epsilon)), alpha), math.nan)
                     if len(errors) == DOMAINS
@@ -431,11 +431,11 @@ def domains(
         best_size = best["n_trees"] * best["depth"] if part["error"].notna().all() else math.nan
         their = theirs.get(str(dataset), {})
         rows.append({
-            **{"dataset": dataset, "n_records": m, "n_features": n},
+            "dataset": dataset, "n_records": m, "n_features": n,
             "printed_records": their.get("n_records"),
             "printed_features": their.get("n_features"),
-            **{"log_m": math.log(m), "log_m_by_root": math.log(m) / math.sqrt(m)},
-            **{"n_settings": len(sizes), "n_within": int((sizes <= math.log(m)).sum())},
+            "log_m": math.log(m), "log_m_by_root": math.log(m) / math.sqrt(m),
+            "n_settings": len(sizes), "n_within": int((sizes <= math.log(m)).sum()),
             "share_within": float((sizes <= math.log(m)).mean()),
             "best_by_log_m": float(best_size / math.log(m)),
         })  # fmt: skip

@@ -216,13 +216,13 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
                     continue
                 rows.append(
                     {
-                        **{"dataset": dataset, "privacy": privacy, "alpha": alpha},
-                        **{"n_trees": str(n_trees), "n_runs": len(errors)},
+                        "dataset": dataset, "privacy": privacy, "alpha": alpha,
+                        "n_trees": str(n_trees), "n_runs": len(errors),
                         "share": float((errors <= at + ensembles.ROUNDING).mean()),
-                        **{"least": errors.min(), "median": errors.median()},
-                        **{"largest": errors.max(), "majority": majority[str(dataset)]},
+                        "least": errors.min(), "median": errors.median(),
+                        "largest": errors.max(), "majority": majority[str(dataset)],
                     }
-                )
+                )  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
 @computed("rank correlation of {over} and {value}")
-def rank_correlation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+def rank_correlation(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return Spearman's rank correlation of the column under `over` and the values."""
     return values_of(claim, rows, summary=lambda over, values: over.rank().corr(values.rank()))
 
 
 @computed("smallest step over {over} of {value}")
-def smallest_step(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return the smallest difference between consecutive values, in the order of `over`."""
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
@@ -24,7 +23,7 @@ def smallest_step(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
-def first_reached(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return the smallest value of `over` whose value is at least 0, else ∞."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
@@ -32,6 +31,6 @@ def first_reached(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 
 @computed("difference of standard deviation of accuracy")
-def spread(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return the difference of the accuracies' standard deviations over the splits."""
     return values_of(claim, rows, average="std")

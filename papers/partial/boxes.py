@@ -24,7 +24,7 @@ class Boxes(Sweep):
     }
 
     def _draw_all(
-        self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
+        self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, object]
     ) -> tuple[Figure, pd.DataFrame]:
         ((frame, axes),) = parts
         return draw(frame, axes.x, axes.y, label), box_statistics(frame, axes)

@@ -130,7 +130,7 @@ def vote_on_flipped_labels(
     """Run the rounds of BRC with thresholds that are best for labels flipped at random.
 
     In each round each label is flipped with the probability `flips`. `codes` are the bins of the
-    records in the only column, `positive` the labels. Weights, errors and noise are those of BRC.
+    records in the only column, `positive` the labels. Weights, errors and noise are as in BRC.
     """
     from privcurve.coding import scale_codes
     from privcurve.privacy.curator import Curator
@@ -154,7 +154,7 @@ def vote_on_flipped_labels(
 
 def summary(
     frames: Mapping[str, Sequence[pd.DataFrame]],
-    values: Any,
+    values: object,
     positive: Bools,
     bounds: tuple[float, float],
     boundary: float,
@@ -176,13 +176,13 @@ def summary(
         for bucket in range(BUCKETS):
             mine = buckets == bucket
             rows.append({
-                **{"drawn": kind, "bucket": bucket + 1},
+                "drawn": kind, "bucket": bucket + 1,
                 "from": bounds[0] + bucket * width / BUCKETS,
-                **{"n_thresholds": int(mine.sum()), "share_of_even": BUCKETS * mine.mean()},
+                "n_thresholds": int(mine.sum()), "share_of_even": BUCKETS * mine.mean(),
                 "mean_alpha": alpha[mine].mean() if mine.any() else np.nan,
                 "middle_by_outside": alpha[middle].mean() / alpha[~middle].mean(),
-                **{"accuracy": np.mean(right), "median_accuracy": np.median(right)},
-                **{"least_accuracy": min(right), "largest_accuracy": max(right)},
+                "accuracy": np.mean(right), "median_accuracy": np.median(right),
+                "least_accuracy": min(right), "largest_accuracy": max(right),
             })  # fmt: skip
     return pd.DataFrame(rows)
 

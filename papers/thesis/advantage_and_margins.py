@@ -64,8 +64,10 @@ class AdvantageAndMargins(Output):
         methods = context.request.methods_of(options["learner"])
         data, budget = context.data(options["dataset"]), options["epsilon"]
         setting = {
-            **{"weak_learner": "one_rule", "n_rounds": options["rounds"]},
-            **{"density": options["density"], "learning_rate": options["advantage"] / 4},
+            "weak_learner": "one_rule",
+            "n_rounds": options["rounds"],
+            "density": options["density"],
+            "learning_rate": options["advantage"] / 4,
         }
         runs = [(str(method.calibration), method, budget) for method in methods]
         frames = []
@@ -167,9 +169,13 @@ def _tidy(
     missing = {"round": pd.array([pd.NA] * n, dtype="Int64"), "margin": np.full(n, math.nan)}
     return pd.DataFrame(
         {
-            **{"quantity": quantity, "calibration": calibration, "part": part},
+            "quantity": quantity,
+            "calibration": calibration,
+            "part": part,
             **missing | places,
-            **{"value": values.mean(axis=0), "std": std, "n_runs": n_runs},
+            "value": values.mean(axis=0),
+            "std": std,
+            "n_runs": n_runs,
         }
     )
 

@@ -107,7 +107,9 @@ class ModelCard(Output):
         heading = headings(label, dataset, point.epsilon, accuracy)
         positive = f"{domain.label.column} {domain.label.positive}"
         notes = notes_of(
-            *(positive, point.text, str(model.learner.privacy_)),
+            positive,
+            point.text,
+            str(model.learner.privacy_),
             trees=is_of_trees(model),
             tested=tested,
             left_out=max(0, len(card) - MOST_BARS),

@@ -92,9 +92,8 @@ def _files(request: OutputRequest) -> dict[str, Path]:
 
 
 CALIBRATIONS = ("published", "proved")
-COLUMNS = [
-    *("table", "dataset", "epsilon", "quantity", "printed"),
-    *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
+COLUMNS = ["table", "dataset", "epsilon", "quantity", "printed"] + [
+    f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")
 ]
 RUN_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
 SETTINGS = ("density", "learning_rate", "n_rounds")

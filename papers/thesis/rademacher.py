@@ -180,8 +180,12 @@ def row_of(
     """Return the row of one model for :func:`bound_table`."""
     return {
         **dict(zip(("dataset", "method", "calibration", "epsilon"), key, strict=True)),
-        **{"n": complexity.n, "n_draws": complexity.n_draws, "complexity": complexity.value},
-        **{"standard_error": complexity.standard_error, "bound": bound[0], "threshold": bound[1]},
+        "n": complexity.n,
+        "n_draws": complexity.n_draws,
+        "complexity": complexity.value,
+        "standard_error": complexity.standard_error,
+        "bound": bound[0],
+        "threshold": bound[1],
     }
 
 
@@ -204,7 +208,8 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
             {
                 **group.iloc[0][[*of_models, "standard_error"]],
                 "threshold": group["threshold"].median(),
-                **{"bound": group["bound"].mean(), "bound_std": group["bound"].std(ddof=1)},
+                "bound": group["bound"].mean(),
+                "bound_std": group["bound"].std(ddof=1),
                 "n_models": len(group),
                 **fresh.iloc[0][["scored_on", "accuracy", "accuracy_std", "n_repeats"]],
             }

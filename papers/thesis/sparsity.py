@@ -90,12 +90,12 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
             mean = float(used.mean())
             rows.append(
                 {
-                    **{"dataset": dataset, "calibration": calibration, "epsilon": epsilon},
-                    **{"features_mean": mean, "features_std": float(used.std(ddof=0))},
-                    **{"features_percent": 100 * mean / width, "n_features": width},
+                    "dataset": dataset, "calibration": calibration, "epsilon": epsilon,
+                    "features_mean": mean, "features_std": float(used.std(ddof=0)),
+                    "features_percent": 100 * mean / width, "n_features": width,
                     "n_repeats": REPEATS,
                 }
-            )
+            )  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -45,8 +45,7 @@ HALVINGS = 14
 # `few_bins` of their registry entries, which is a part of the ids of runs.)
 MERGING = 3
 
-# Maximum numbers of classes and of codes of a column: labels are signed bytes, and codes have at
-# most two bytes.
+# Maximum numbers of classes (labels are signed bytes) and of codes (at most two bytes).
 MOST_CLASSES = 128
 MOST_CODES = 2**16
 

@@ -70,8 +70,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             if target.exists() and target.stat().st_mode != temporary.stat().st_mode:
                 # The new file keeps the permissions of the old one.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            # The bytes must reach the disk before the name; otherwise, after a loss of power, an
-            # empty file could count as finished.
+            # Sync first: otherwise a loss of power could leave an empty file under the final name.
             sync(temporary)
             temporary.replace(target)
         finally:
@@ -113,7 +112,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     Raises WriteError if the file of the lock can't be written.
     """
-    from filelock import FileLock  # slow to import, and few commands lock
+    from filelock import FileLock  # imported here: the import is slow, and few commands lock
 
     lock = FileLock(folder / LOCK, mode=0o600)
     with write_errors(folder / LOCK):
@@ -143,7 +142,7 @@ def append(file: int, data: bytes) -> None:
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     windows = os.name == "nt"
-    if windows and path.is_dir():  # it can't be opened there, nor synced
+    if windows and path.is_dir():  # on Windows, a folder can't be opened
         return
     file = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:

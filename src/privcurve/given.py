@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import ABSENT
 
-# Query objects (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have one of these methods, which runs
-# the query and returns a table.
+# Methods of query objects (polars, DuckDB, Spark, Dask, Arrow, Ibis) that return a table.
 _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "execute")
 
 # Names of the types of labels in model files.
@@ -33,11 +32,15 @@ OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
-# The first type that fits counts, so a subclass comes before its base: True is an int, too, and a
-# datetime is a date.
+# The first type that fits counts, so subclasses come first: True is an int, a datetime a date.
 _OF_PYTHON: Mapping[type, str] = {
-    **{bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT, Decimal: DECIMAL},
-    **{datetime: TIME, date: DAY},
+    bool: TRUTH,
+    int: NUMBER,
+    float: NUMBER,
+    str: TEXT,
+    Decimal: DECIMAL,
+    datetime: TIME,
+    date: DAY,
 }
 
 
@@ -46,7 +49,7 @@ def column_names(rows: Any) -> list[Any]:
 
     Raises ValueError for a query that has not run yet.
     """
-    # A sparse array of SciPy may be a mapping of positions to values.
+    # A sparse array of SciPy may be a mapping, too, but of positions to values.
     if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
         return list(rows)
     if isinstance(rows, np.ndarray):
@@ -142,7 +145,7 @@ def check_type(name: str) -> str:
     return name
 
 
-def check_word(value: Any) -> None:
+def check_word(value: object) -> None:
     """Raise ValueError if a value can't be a class or a category."""
     if is_absent(value):
         raise ValueError(

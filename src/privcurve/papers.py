@@ -9,8 +9,7 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project. Users may have other papers, in the same folder of a checkout or in
-# the folder OWN of the working folder.
+# The papers of this project. Users may have others, there or in the folder OWN.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 

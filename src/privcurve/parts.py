@@ -37,8 +37,7 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records. Its methods answer questions about them: the name of a method is the
-# question.
+# Makes an object from records. Its methods answer questions: a question is a method's name.
 Make = Callable[[Records], Any]
 
 # Seconds that a scheduler has to answer, and to start its first worker.
@@ -198,7 +197,7 @@ class Threads:
         return [OpenPart(part, make) for part in parts]
 
     def ask(
-        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
         """Yield the answer of each part to a question."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
@@ -265,7 +264,9 @@ class Cluster:
             futures = [
                 self._client.submit(
                     OpenPart.ask,
-                    *(one, question, arguments),
+                    one,
+                    question,
+                    arguments,
                     pure=False,
                     key=f"ask-{uuid4().hex}",
                     # Ask the worker that has the part, or another one if that worker is lost.
@@ -317,7 +318,7 @@ class SealedParts:
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
 
-    def __getitem__(self, place: Any) -> NoReturn:
+    def __getitem__(self, place: object) -> NoReturn:
         raise SealedError(self._learner, "the records of a part", "use Totals")
 
 
@@ -484,7 +485,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # it concerns files and machines, not records
+            return error  # not sealed: the error is about files and machines, not about records
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

@@ -95,8 +95,7 @@ def parse_yaml(text: str, where: str) -> Any:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # A YAML reader accepts all of these: of two equal keys it keeps the last one, and it reads
-        # 0150 as 104.
+        # YAML readers accept these faults: they read 0150 as 104, and keep the last of equal keys.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -193,7 +192,7 @@ def _n_types(error: Any) -> int:
     return len(allowed) if isinstance(allowed, list) else 1
 
 
-def _message(reason: str, places: list[Place], content: Any) -> str:
+def _message(reason: str, places: list[Place], content: object) -> str:
     if reason == _TRUTH:
         names = [f"{_place(some, content)} ({_value_at(some, content)})" for some in places]
     else:
@@ -212,11 +211,11 @@ def _value_at(place: Place, content: Any) -> Any:
 _NO_NUMBER = "must be a number; got .nan: write a number, or put a text in quotes"
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
     """Yield the place of each NaN; if it is a key, the place of its mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
@@ -291,8 +290,8 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     return extend(Draft202012Validator, type_checker=types)(content)
 
 
-def _fill_in(node: Any) -> None:
-    """Replace ``enum: module:function`` by the words that the function returns."""
+def _fill_in(node: object) -> None:
+    """Replace ``enum: module:function`` in a schema by the words that the function returns."""
     if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
         module, _, function = listed.partition(":")
         node["enum"] = getattr(import_module(module), function)()
@@ -300,7 +299,7 @@ def _fill_in(node: Any) -> None:
         _fill_in(part)
 
 
-def _is_finite(number: Any) -> bool:
+def _is_finite(number: object) -> bool:
     # A whole number of 309 digits is finite, but not a float.
     return not isinstance(number, float) or math.isfinite(number)
 
@@ -381,7 +380,7 @@ def _expectation(error: Any, before: str) -> str:
     return f"{before}{text}" if text else ""
 
 
-def _means_a_number(value: Any) -> bool:
+def _means_a_number(value: object) -> bool:
     try:
         return isinstance(value, str) and math.isfinite(float(value))
     except ValueError:

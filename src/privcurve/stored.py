@@ -52,9 +52,8 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
     return frame.assign(**{name: frame[name].map(change) for name in columns})
 
 
-def _replace_word(text: Any, old: str, new: str) -> Any:
-    # The name of a curve is, for example, `privgam~proved~delta=1e-05`; the name of a part of it is
-    # `adult/privgam~proved/best`.
+def _replace_word(text: object, old: str, new: str) -> Any:
+    # Names of curves are like `privgam~proved~delta=1e-05`, or like `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
     return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

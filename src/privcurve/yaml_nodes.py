@@ -47,7 +47,7 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
     return None
 
 
-def faults(root: yaml.Node, loader: Any) -> list[str]:
+def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
     `loader` is the loader that composed the document; it reads single words here. If aliases have
@@ -183,7 +183,7 @@ def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
         lines.update(dict.fromkeys(alike, line))
 
 
-def _word(key: yaml.ScalarNode, loader: Any) -> Any:
+def _word(key: yaml.ScalarNode, loader: object) -> Any:
     return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
 
 

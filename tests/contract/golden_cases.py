@@ -165,7 +165,7 @@ def offers(name, default):
 
 
 def changes_of(name):
-    """No other value, other values of single parameters, then several together."""
+    """Yield changes of a learner's parameters: none, then of single ones, then of several."""
     yield {}
     for key, parameter in entry(name).parameters.items():
         for value in parameter.choices or other_numbers(parameter):
@@ -179,7 +179,7 @@ def changes_of(name):
 
 
 def other_numbers(parameter):
-    """A number that a parameter is not by default."""
+    """Return a number other than the parameter's default, as a tuple; empty if none is tried."""
     if parameter.size or parameter.structure:
         return ()
     if parameter.kind is int:

@@ -112,7 +112,10 @@ def noisy_maximum(pair, side, n, rng):
 
 def histogram(scale):
     def sample(pair, side, n, rng):
-        """Score noisy counts by their distance to the right; equal ends tie exactly."""
+        """Return `n` scores of noisy counts: larger if nearer to the right table's counts.
+
+        Counts beyond the counts of both tables get equal scores, so that they tie exactly.
+        """
         exact, left, right = map(counts, (side, pair.left, pair.right))
         noisy = exact + MECHANISMS[LAPLACE].draw(rng, (n, len(exact)), scale)
         between = np.clip(noisy, np.minimum(left, right), np.maximum(left, right))

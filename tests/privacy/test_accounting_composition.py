@@ -18,7 +18,11 @@ from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
-    """Return the value of the game if t is a multiple of ε₀/steps: a *lower* bound on δ."""
+    """Return a lower bound on δ: the value of the adaptive game with moves on a grid.
+
+    In each of the calls an adversary chooses t, the larger of the two losses of a mechanism with
+    the range ε₀; here t must be a multiple of ε₀/steps.
+    """
     h = bounded_range / steps
     t = h * np.arange(steps + 1)
     chance = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))

@@ -91,7 +91,8 @@ def mutant_of(c):
         share = 1 / (2.5 if c.learner == "one_rule" else 3)
         share *= 1 if c.calibration == PROVED else 1 / 2
         if c.method == SAMPLED and c.learner == "lazybb":
-            # With a third of the noise so few trainings show no event; without noise none occurs.
+            # With a third of the noise, so few trainings show no violation; without noise the
+            # revealing outcome does not occur.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
     trainings = {"aim": 600, "dpboost": 1000, "privgam": 400, "dp_bagging": 200, "brc": 200}

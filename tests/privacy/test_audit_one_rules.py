@@ -75,7 +75,10 @@ def test_enumeration_is_what_sampling_gives(learner):
 
 @pytest.mark.parametrize(("density", "learning_rate"), [(1.0, 0.5), (0.4, 0.5), (0.2, 1.0)])
 def test_enumeration_matches_a_plain_reference(density, learning_rate):
-    """On equal records a 1-rule is one of the two labels: each has two of the four literals."""
+    """On equal records a 1-rule predicts one label for all: two of the four literals predict each.
+
+    The probabilities of the literals, added up by label, equal the plain reference.
+    """
     setting = {"n_rounds": 4, "density": density, "learning_rate": learning_rate}
     learner = LazyBBClassifier(
         calibration="published", epsilon=3.0, n_bins=[1], **setting, **CLASSES

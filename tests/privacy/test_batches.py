@@ -139,7 +139,10 @@ def test_a_small_delta_has_a_small_relative_error(neighbours):
 
 @pytest.mark.parametrize(("p", "r"), [(0.3, 0.3), (0.3, 0.0), (0.0, 0.3), (1.0, 1.0)])
 def test_masses_on_the_grid_keep_either_law(p, r):
-    """Masses under the second distribution are the masses times e^(−loss)."""
+    """The masses of the loss on the grid add up to 1, and so do the masses times e^(−loss).
+
+    The latter are the masses under the second distribution.
+    """
     step, c = 0.01, 0.8
     first, last = math.floor(loss_at(-9, p, r, c) / step), math.ceil(loss_at(12, p, r, c) / step)
     law = np.exp(loss_law(first, last, step, p, r, c))

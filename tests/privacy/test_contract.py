@@ -166,7 +166,10 @@ def test_a_breach_is_reported_with_the_tables_that_show_it(monkeypatch, mistake,
 
 
 def test_a_failure_only_in_real_fits_is_reported(monkeypatch):
-    """A script never gives the likely answers of real noise, on which a fit may fail."""
+    """A fit that fails only with real noise is found, as the contract also runs such fits.
+
+    The replays with chosen answers do not have the likely answers of real noise.
+    """
     own = Watch._numbers
 
     def numbers(self, call, exact):
@@ -186,7 +189,7 @@ def counted_twice(self, records, curator):
 
 
 def test_a_record_that_counts_as_often_as_its_likes_is_seen(monkeypatch):
-    """With one row per record each record would count once."""
+    """The mistake squares the counts of rows, which only tables with counts above 1 show."""
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", counted_twice)
     text = str(check(NOISY_MAJORITY).breach)
     assert text.startswith(SENSITIVITY)

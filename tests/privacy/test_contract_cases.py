@@ -95,7 +95,7 @@ def test_the_ends_keep_the_contract(case):
 
 
 def test_a_number_that_multiplies_sums_and_no_sensitivity_is_seen_at_its_end(monkeypatch):
-    """The default value changes nothing."""
+    """The mistake has no effect at the default value, so a case at the parameter's end finds it."""
     damping = [1.0]
 
     @replacement_of(NoisyBayesClassifier, "_release")

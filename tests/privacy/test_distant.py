@@ -140,12 +140,12 @@ def ratios_trimmed_to_the_codes_that_are_scored(original, self, codes):
     return scores
 
 
-def left_on_the_majority(called, expected, why):
-    """Register a noisy majority that keeps ``told(records)`` on its model."""
+def left_on_the_majority(called, told, why):
+    """Register the mistake `called`: a noisy majority whose model keeps ``told(records)``."""
 
     def released(original, self, records, curator):
         original(self, records, curator)
-        self.told_ = expected(records)
+        self.told_ = told(records)
 
     released.__name__ = called
     mutant(NoisyMajorityClassifier, "_release", NOISY_MAJORITY, POST_PROCESSING, why)(released)

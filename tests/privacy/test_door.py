@@ -225,7 +225,7 @@ def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
 
 
 def test_entries_of_twice_the_booked_share_end_the_fit(monkeypatch):
-    """AIM's ledger is made from its calls, so its calls always agree with the ledger."""
+    """AIM writes its ledger from its calls, so the two always agree: their sum is checked."""
     own = aim.SharedBudget.entry
     monkeypatch.setattr(
         aim.SharedBudget, "entry", lambda self, call, share: own(self, call, 2 * share)

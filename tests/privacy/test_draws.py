@@ -102,7 +102,11 @@ def test_laws_by_their_inverse_are_true_to_fifty_bits(law):
 
 
 def test_the_layers_of_exponential_noise_are_true_to_fifty_bits():
-    """In each layer the density is as much too large as the area is too small."""
+    """The layers of the ziggurat have equal areas, so that the density of the draws is right.
+
+    A layer is drawn with probability 1/256. If its area is too small, its density is too large by
+    the same factor.
+    """
     ends, heights = (table.astype(np.longdouble) for table in (draws._ENDS, draws._HEIGHTS))
     areas = np.append(ends[0] * heights[-1], ends[1:] * (heights[:-1] - heights[1:]))
     apart = np.abs(1 / (256 * areas) - 1 / (256 * areas.mean())) * areas

@@ -27,7 +27,10 @@ def test_noise_that_all_holders_know_is_refused():
 
 
 def test_residuals_are_in_fine_units_however_many_records_there_are():
-    """The sensitivity for three classes includes rounding to 2^-10; sums are not rounded more."""
+    """Residuals of three classes are rounded to 2^-10, which the sensitivity includes.
+
+    The unit of the secure sum is at most as large, so that sums are not rounded again.
+    """
     units = []
 
     class Summed(LocalHolder):

@@ -95,7 +95,8 @@ def test_the_contribution_of_a_record_is_within_the_bounds(name):
             assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
             assert apart.sum(axis=1).max() <= moves.l1
             largest = np.sqrt((apart**2).sum(axis=1).max())
-            # Bounds are attained, or nearly: two records share the bound of the intercept.
+            # Bounds are nearly attained; not fully, as two records share the bound of the
+            # intercept.
             assert 0.7 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
 
 

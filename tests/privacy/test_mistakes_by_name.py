@@ -429,7 +429,7 @@ def a_rho_that_is_too_small(original, self, n):
     return replace(statement, ledger=ledger)
 
 
-# At another ε, because noise is cached by setting.
+# The cases have an unusual ε: noise is cached by setting, and a cached one would hide a mistake.
 WORDS = [
     replace(case, parameters={**case.parameters, "epsilon": 1.0625})
     for case in cases_of("topdown")

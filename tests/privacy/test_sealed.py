@@ -543,7 +543,7 @@ def boosting_ends_when_all_are_right(own, self, learners, records, curators):
 
 @mutant(lazybb_rules, "_boost", Case("lazybb", {}), POST_PROCESSING)
 def the_best_from_the_fifth_round_on(own, rows, positive, counts, weighed, rates, noise):
-    """Inside a mechanism nothing is sealed: the contract at real size must see this mistake."""
+    """Noise is ignored from round five on. The seal can't see that, as mechanisms open values."""
     rates = np.where(np.arange(len(rates)) < 5, rates, np.inf)
     return own(rows, positive, counts, weighed, rates, noise)
 

@@ -34,7 +34,11 @@ DRAWS = 20_000
 
 
 def kept_probabilities(each, law):
-    """Return the probability that each output is kept, from the worst to the best, by f alone."""
+    """Return the probability that each output is kept as the best of K runs.
+
+    `each` has the probabilities of the outputs of one run, from the worst output to the best. The
+    result is computed from f, the probability generating function of K.
+    """
     below = np.concatenate([[0.0], np.cumsum(each)])
     gap = 1 - law.gamma
     w = 1 - gap * below / below[-1]
@@ -125,7 +129,10 @@ def test_the_stated_cost_of_pure_selection_is_attained(eta, expected, epsilon):
 
 
 def gaussians(mu, points=300):
-    """Cells of N(0, 1) and N(μ, 1): post-processing keeps them μ²/2-zCDP."""
+    """Return the probabilities of N(0, 1) and N(μ, 1) in cells of the line.
+
+    Cells are post-processing, so that the two distributions are μ²/2-zCDP.
+    """
     edges = np.linspace(-9, 9 + mu, points)
     edges[0], edges[-1] = -np.inf, np.inf
     return np.diff(norm.cdf(edges)), np.diff(norm.cdf(edges - mu))
@@ -239,7 +246,7 @@ def test_the_epsilon_that_spends_rho_is_found_from_below(power):
 
 @pytest.mark.slow
 def test_with_delta_every_candidate_spends_the_same_rho():
-    """Also a candidate with pure privacy: Laplace noise spends ε − 1 + e^−ε."""
+    """A candidate with pure privacy spends ρ, too: Laplace noise spends ε − 1 + e^−ε."""
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert not budget.pure
     candidates = candidates_of("lazybb", [{"learner": "noisy_majority"}, {"n_rounds": 3}])

@@ -45,7 +45,7 @@ def none(noise):
 
 
 def clipped(noise):
-    """Clip noise, but keep the order of the script's answers."""
+    """Clip noise to ±20, but not the huge values by which a replay decides."""
     return np.where(np.abs(noise) > 1e3, noise, np.clip(noise, -20, 20))
 
 

@@ -85,6 +85,7 @@ TWO_DATASETS_STUDY = {
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
     "outputs": [
         "runs",
+        "checks",
         "arena",
         "error_table",
         "mean_ranks",

@@ -3,7 +3,9 @@
 import hashlib
 import math
 import re
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,12 @@ from privcurve.cli import main
 from privcurve.datasets import describe
 from privcurve.errors import ExpectedError
 from privcurve.experiments import study
+from privcurve.experiments.results import IncompleteError
 from privcurve.learners import registry
 from privcurve.outputs import arena as output
-from privcurve.outputs import runs
+from privcurve.outputs import checks, runs
+from privcurve.outputs.base import request_output
+from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy.calibration.privgam import SET_ON
 
 GAM, RIVAL, FOREST = "privgam~proved~delta=1e-06", "dp_newton~proved~delta=1e-06", "forest"
@@ -28,9 +33,13 @@ TABLES = ["german", "telco", "yeast", "sonar", "skin", "compas", "qsar"]
 def run(method, learner, dataset, epsilon, split, score, **more):
     facts = {"title": learner, "version": 1, "status": "proved", "delta": 1e-6, "seconds": 0.5}
     facts |= {"neighbours": "replace-one", "memory": 300.0, "fold": f"{split}@0.2"}
+    facts["suite"] = runs.UNTOUCHED
     scores = {"accuracy": score, "auc": score, "log_loss": 1 - score}
     place = {"method": method, "learner": learner, "dataset": dataset, "split": split}
     return {**facts, **place, "epsilon": epsilon, **scores, **more}
+
+
+NONE_PASSED = pd.DataFrame(columns=checks.COLUMNS)
 
 
 def made_up(gains, spread=0.0):
@@ -154,7 +163,10 @@ def test_files_of_runs_are_read_as_they_were_and_others_are_refused(tmp_path):
 
 def arena_studies():
     files = [*ROOT.glob("config/studies/arena_*.yaml"), *ROOT.glob("papers/*/studies/arena_*.yaml")]
-    return {path.stem: study.load(path) for path in files}
+    return {path.stem: study.load(path) for path in files if path.stem != SECOND}
+
+
+SECOND = "arena_set_on"
 
 
 def test_at_least_twenty_tables_that_set_nothing_and_no_two_of_a_source(monkeypatch):
@@ -173,6 +185,48 @@ def test_at_least_twenty_tables_that_set_nothing_and_no_two_of_a_source(monkeypa
     methods = {name for made in studies.values() for name in made.methods}
     assert set(options["shown"]) <= methods
     assert set(options["looks"]) <= set(tables)
+
+
+def test_tables_that_set_privgam_are_a_second_suite_with_the_same_methods(monkeypatch):
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    second = study.load(ROOT / f"config/studies/{SECOND}.yaml")
+    assert sorted(describe(name).source for name in second.datasets) == sorted(SET_ON)
+    methods = {name: one for made in arena_studies().values() for name, one in made.methods.items()}
+    # Settings are equal if they read alike.
+    assert [*map(repr, second.methods.values())] == [repr(methods[name]) for name in second.methods]
+    assert SECOND not in study.load(ROOT / "config/studies/arena.yaml").studies
+    assert {runs.suite_of(name) for name in second.datasets} == {runs.SET_ON}
+    assert {runs.suite_of(name) for name in arena_studies()["arena_rivals"].datasets} == {
+        runs.UNTOUCHED
+    }
+
+
+def test_tables_of_both_suites_share_no_mean_and_the_second_is_marked():
+    both = {"datasets": ["german", "adult-fine"], "outputs": ["runs", "arena"]}
+    content = {"title": "t", "epsilons": [1.0], "splits": {"holdout": 0.2, "repeats": 2}}
+    made = study.from_mapping(
+        {**content, **both, "learners": {"gam": {"learner": "privgam"}}}, "t", "t"
+    )
+    with pytest.raises(study.StudyError, match=r"got adult-fine \(set PrivGAM\) and german"):
+        request_output(OUTPUTS, made, "arena", {}, "t")
+    frame = made_up([0.1, 0.1])
+    suites = [runs.SET_ON if name == "telco" else runs.UNTOUCHED for name in frame["dataset"]]
+    files = {"runs": frame.assign(suite=suites), "checks": NONE_PASSED}
+    others = SimpleNamespace(files=SimpleNamespace(others=files))
+    request = SimpleNamespace(options={"shown": [], "against": None}, study=made)
+    context = SimpleNamespace(request=request, others={"runs": others})
+    with pytest.MonkeyPatch.context() as patch:
+        for reader in (runs, checks):
+            patch.setattr(reader, "read", lambda frame: frame)
+        with pytest.raises(IncompleteError, match="one suite of the arena; got telco"):
+            OUTPUTS["arena"].make(context)
+    for make in (partial(output.means_table, passed=NONE_PASSED), output.wins_table):
+        assert output.SET_ON_NOTE not in make(frame).notes
+        marked = make(frame.assign(suite=runs.SET_ON))
+        assert output.SET_ON_NOTE in marked.notes
+        assert marked.caption.endswith("on tables that set PrivGAM")
+    marked = output.tables_table(frame.assign(suite=runs.SET_ON), [GAM], 1.0, [])
+    assert output.SET_ON_NOTE in marked.notes
 
 
 def test_each_method_has_a_citation(monkeypatch):
@@ -253,10 +307,21 @@ def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, cap
     assert len(own) == 2
     assert own["auc"].between(0, 1).all()
     assert (own["memory"] > 50).all()
-    assert own["status"].iloc[0] == "claimed; contract not tried"
+    assert own["status"].iloc[0] == "claimed"
+    (row,) = checks.read(Path("results/arena/arena_of_mean_vote_checks.csv")).to_dict("records")
+    assert row["contract"] == "contract not tried"
+    assert 0 <= row["measured"] < 1
+    assert row["reason"] == ""
+    assert f"(claimed; contract not tried; measured ε at 1 ≥ {row['measured']:.2f};" in said
+    table = Path("results/tables/arena_of_mean_vote/arena_means.md").read_text("utf-8")
+    (line,) = (line.split("|") for line in table.splitlines() if "| Mean vote" in line)
+    cells = [cell.strip() for cell in line]
+    assert cells[3:6] == ["claimed", "not tried", f"≥ {row['measured']:.2f}"]
+    # The file of runs has no checks of the others.
+    assert "dp_newton, δ = 10⁻⁶: not measured." in table
     assert set(results["method"]) == {*own["method"], GAM, RIVAL, "gb", "majority"}
     figure = Path("results/figures/arena_of_mean_vote/arena.svg").read_text("utf-8")
-    assert "Mean vote" in figure
+    assert "Mean vote, δ = 10⁻⁶, claimed" in figure
     assert main.main([*words, "--datasets", "wdbc"]) != 0
     assert "has no table 'wdbc'" in capsys.readouterr().err
 
@@ -289,13 +354,28 @@ FROZEN = ROOT / output.FROZEN_FILE
 
 
 def test_the_frozen_copy_is_small_complete_and_has_the_studies_methods(monkeypatch):
-    content = FROZEN.read_bytes()
-    stated, name = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").split()
-    assert (hashlib.sha256(content).hexdigest(), name) == (stated, FROZEN.name)
-    assert len(content) <= 1_000_000
+    files = (FROZEN, checks.beside(FROZEN))
+    lines = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").splitlines()
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in files]
+    assert sums == lines
+    assert sum(path.stat().st_size for path in files) <= 1_000_000
     monkeypatch.setattr(registry, "missing_package", lambda learner: None)
     frame = runs.read(FROZEN)
     studies = arena_studies()
+    passed = checks.read(checks.beside(FROZEN))
+    private = frame[frame["status"] != runs.NOT_PRIVATE]
+    # What was checked is what was run.
+    places = ["method", "learner", "version", "delta", "neighbours"]
+    assert {*passed[places].itertuples(index=False, name=None)} == {
+        *private[places].itertuples(index=False, name=None)
+    }
+    assert (passed["measured"].isna() == (passed["reason"] != "")).all()
+    assert (passed["measured"].dropna() <= passed["epsilon"].max()).all()
+    assert set(passed["epsilon"]) == {1.0}
+    frame, second = (frame[frame["suite"] == suite] for suite in (runs.UNTOUCHED, runs.SET_ON))
+    made = study.load(ROOT / f"config/studies/{SECOND}.yaml")
+    assert set(second["dataset"]) == {*made.datasets}
+    assert set(second["method"]) == {*made.methods}
     assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
     assert set(frame["method"]) == {name for one in studies.values() for name in one.methods}
     assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)
@@ -319,9 +399,9 @@ README_ROWS = {
 
 
 def test_numbers_of_the_readme_match_the_frozen_copy():
-    means = arena.mean_scores(runs.read(FROZEN), output.FREE).set_index(["method", "epsilon"])[
-        "auc"
-    ]
+    frame = runs.read(FROZEN)
+    frame = frame[frame["suite"] == runs.UNTOUCHED]
+    means = arena.mean_scores(frame, output.FREE).set_index(["method", "epsilon"])["auc"]
     text = (ROOT / "README.md").read_text("utf-8")
     block = text.partition("benchmarks/freeze_arena.py -->")[2].partition("<!-- end -->")[0]
     lines = [line.split("|")[1:-1] for line in block.strip().splitlines()]

@@ -129,7 +129,7 @@ def test_scores_match_a_fit(learner, monkeypatch):
 
 @pytest.mark.parametrize("added", [True, False], ids=["added", "removed"])
 def test_an_added_record_of_many_classes_has_the_score_of_its_class(added):
-    """The score is positive for the side that has the record."""
+    """The score is of the record's class: positive if the left table has it, else negative."""
     few, many = (records([[1]] * n, [2] * n, (3,)) for n in (4, 5))
     left, right = (few, many) if added else (many, few)
     pair = Pair("tiny", "one more", left, right, ADD_REMOVE)

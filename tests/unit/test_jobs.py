@@ -379,7 +379,10 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("coded")
 def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
-    """A job that outlives Snakemake may write its selection after the grid was trained again."""
+    """A selection from a grid with failures is outdated, even if the grid was trained again since.
+
+    This happens if a job outlives Snakemake and writes its selection late.
+    """
     original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):

@@ -17,7 +17,7 @@ from privcurve.kernels.projection import fixed_point_bits, project
 
 
 def check(codes, n_bins):
-    """Cells keep every code, and sums by cell and then by bin equal sums by bin."""
+    """Check `pack`: cells keep every code, and sums over cells give the sums over bins."""
     packed = pack(codes, n_bins)
     starts = np.concatenate([[0], np.cumsum(n_bins)])
     assert np.array_equal(packed.columns, codes.T)

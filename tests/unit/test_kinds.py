@@ -31,7 +31,7 @@ def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
         assert kinds.kind(method) == expected
         assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.NOT_COVERED:
-            # If every setting is a result, no selection is left unpaid.
+            # Without a selection (`select: all`) there is no choice that ε fails to cover.
             assert kinds.kind(method, selected=False) == kinds.RULE
 
 

@@ -52,7 +52,7 @@ def methods_with_epsilon(made):
 
 
 def look(line):
-    """Return what is to be seen of a line, but its place."""
+    """Return everything visible of a line except its position."""
     names = ("color", "marker", "linestyle", "fillstyle", "markerfacecolor", "linewidth")
     dashes = str(getattr(line, "_unscaled_dash_pattern", None))
     return (*(str(getattr(line, f"get_{name}")()) for name in names), dashes)

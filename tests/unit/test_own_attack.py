@@ -30,7 +30,10 @@ def run_attack(n_fits=N, made_up=False, **changes):
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_attack_on_a_noisy_majority_reaches_the_best_guess(write_private_dataset, epsilon):
-    """The margin moves by 2, its Laplace scale is 2/ε: 1 − e^(−ε/2)/2 guesses are right."""
+    """The best guess is right with probability 1 − e^(−ε/2)/2.
+
+    The secret moves the margin by 2, and the noise of the margin is Laplace with the scale 2/ε.
+    """
     result = run_attack(epsilon=epsilon)
     best = 1 - math.exp(-epsilon / 2) / 2
     # Five standard errors: false alarm below 10⁻⁶.

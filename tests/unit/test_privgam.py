@@ -48,7 +48,7 @@ def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace
 
 
 def scale_of(plan, some):
-    """Return m, computed from the share and the noise of the first sums."""
+    """Return m = n·μ/d, on which the rule depends, from the first release of a plan."""
     first = plan.releases[0][0]
     share = first.share if plan.laplace else math.sqrt(first.share)
     return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))

@@ -1,6 +1,6 @@
 # The audit tests whether a learner leaks more than it claims, with one job for each private learner.
-# Learners of other libraries are audited only if a study requests it: what they claim, others have
-# proved, for their own neighbouring relation.
+# Learners of other libraries are audited only if a study requests it: their authors proved their
+# claims, for their own neighbouring relation.
 # The target `audit` is an output like the others (outputs.smk).
 
 

@@ -36,8 +36,8 @@ for name, kind in PLAN.kinds.items():
             "python -m privcurve.workflow.job output {params.options} > {log} 2>&1"
 
 
-# Names of studies and outputs are targets, too. Only those that the command line or the
-# configuration names get a rule.
+# Names of studies and outputs are targets, too. A name gets a rule only if the command line or the
+# configuration has it.
 for name, files in PLAN.targets(sys.argv[1:]).items():
 
     rule:

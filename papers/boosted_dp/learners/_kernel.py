@@ -1,7 +1,7 @@
-"""Trees of weighted records, with questions chosen by the Mα-loss or drawn without the data.
+"""Growth of trees on weighted records; questions are chosen by the Mα-loss, or drawn at random.
 
-Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; every question is a
-threshold.
+Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; all questions are
+thresholds.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from privcurve.kernels.trees.levels import column_of, divide, open_questions, pi
 
 from ._m_alpha import bayes_weight
 
-# Ways to choose a question: the best score; the largest score/scale + noise; or the exponential
-# mechanism, drawn in this module.
+# Ways to choose a question: the best score; the largest score/scale + noise, with given noise; or
+# the exponential mechanism, sampled in this module.
 BEST = 0
 NOISY = 1
 DRAWN = 2
 
-# Rejection sampling is used while the acceptance probability is at least e^−this number;
-# otherwise all scores are computed.
+# A question is drawn by rejection sampling if each proposal is accepted with a probability of at
+# least e^−MOST_REJECTED. Otherwise it is faster to compute all scores.
 MOST_REJECTED = 1.0
 
 
 @jit
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
-    """Draw the question of every node uniformly, without reading records.
+    """Draw the question of each node uniformly, without reading records, and write it to `splits`.
 
-    With `restrict`, draw only among questions that divide the bins that can still reach the node.
+    With `restrict`, only questions that distinguish two bins that can still occur at the node are
+    drawn.
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
@@ -49,15 +50,15 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 
 class WeightedRows(NamedTuple):
-    """Rows with the weights for growing a tree."""
+    """Rows with their weights in one round."""
 
-    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
-    labels: NDArray[np.uint8]  # (n_rows,): 1 is the positive label, 0 the negative
-    weights: Floats  # (n_rows,): total weight of the records of a row
-    bin_starts: Ints  # (n_columns + 1,)
+    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
+    labels: NDArray[np.uint8]  # (n_rows,): 1 for the positive label, else 0
+    weights: Floats  # (n_rows,): total weight of the records of each row
+    bin_starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
 
     def sum_by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
-        """Add up the weights of positive and of negative rows in each leaf."""
+        """Return the weight of positive and of negative rows in each leaf."""
         sums = np.empty((2, n_leaves))
         count_rows(leaves[:, None], self.labels, self.weights, np.arange(len(leaves)), sums)
         return sums[1], sums[0]
@@ -66,23 +67,23 @@ class WeightedRows(NamedTuple):
 class Growth(NamedTuple):
     """A tree during its growth, level by level."""
 
-    splits: Ints  # (2**depth - 1,): the candidate chosen at each inner node, or `NO_QUESTION`
-    order: Ints  # (n_rows,): rows, sorted by the node of the level that they are in
-    # (2**depth + 1,): node i of the level has the rows order[starts[i] : starts[i + 1]].
+    splits: Ints  # (2**depth - 1,): the question of each inner node, or `NO_QUESTION`
+    order: Ints  # (n_rows,): the rows, sorted by their node on the present level
+    # (2**depth + 1,): node i of the present level has the rows order[starts[i] : starts[i + 1]].
     starts: Ints
     sums: Floats  # (2**(depth + 1) - 1, 2): weight of each label in each node, negative first
-    # (2**(depth + 1) - 1, n_bins): bins that can reach a node. With a single row, questions are
-    # not restricted.
+    # (2**(depth + 1) - 1, n_bins): which bins can occur at each node. If the first length is 1,
+    # questions are not restricted to bins that can occur.
     possible: Bools
 
     def error(self, level: int) -> float:
-        """Return Σ min(A, B) of the nodes of a level."""
+        """Return the error of a level: Σ min(A, B) over its nodes, for weights A, B of labels."""
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
 
 @jit
 def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
-    """Return a tree with only a root; growing the tree writes into `splits`."""
+    """Return a tree that has only a root with all rows. Its growth writes into `splits`."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
     starts = np.zeros(len(splits) + 2, np.int64)
     starts[1] = n_rows
@@ -95,7 +96,7 @@ def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
 
 @jit
 def leaves_of(tree: Growth) -> Ints:
-    """Return the leaf of each row of a fully grown tree."""
+    """Return the leaf of each row, counted from 0, of a tree that has all its levels."""
     leaves = np.empty(len(tree.order), np.int64)
     for leaf in range(len(tree.splits) + 1):
         leaves[tree.order[tree.starts[leaf] : tree.starts[leaf + 1]]] = leaf
@@ -116,29 +117,31 @@ def grow_levels(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the questions of the nodes of some levels by the Mα-loss of the two sides.
+    """Choose the questions of some levels of a tree, by the Mα-loss of their two sides.
 
     Parameters
     ----------
     tree : Growth
-        Already grown down to the level `first`.
+        A tree whose levels above `first` are chosen; it is changed in place.
     first, last : int
-        Levels from `first` to `last` − 1, counted from 0.
+        The levels to choose, from `first` to `last` − 1, counted from 0.
     data : WeightedRows
     alphas : ndarray of shape (depth,)
         α of each level.
     by_error : bool
-        Whether α is multiplied, at each node, by the ratio of the tree's present error to the error
-        of its root.
+        Whether α is multiplied, at each node, by the tree's present error divided by its root's
+        error.
     chooses : int
-        `BEST` (the first of equals; a pure node has no question), `NOISY` or `DRAWN`.
+        `BEST` (of equal questions the first; a pure node gets no question), `NOISY` or `DRAWN`.
     scales : ndarray of shape (depth,)
-        Noise scale of a choice for each level, for α = 0; multiplied by 1 + α · `slope`.
+        The noise scale of a choice on each level if α = 0. For other α it is multiplied by
+        1 + α · `slope`.
     slope : float
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
-        With `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
+        Noise for `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. It is changed in
+        place.
     rng : numpy.random.Generator
-        Used with `DRAWN`.
+        The source of randomness for `DRAWN`.
     """
     for level in range(first, last):
         _grow_level(
@@ -159,7 +162,7 @@ def _grow_level(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the question of every node of a level."""
+    """Choose the question of each node of a level; see :func:`grow_levels`."""
     splits, order, starts, sums, possible = tree
     bins, labels, weights, bin_starts = data
     width = bin_starts[-1]
@@ -204,7 +207,7 @@ def _grow_level(
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
-        # In a node without a question every row goes to the yes side.
+        # At a node without a question all rows answer yes.
         j = 0 if split == NO_QUESTION else column_of(bin_starts, split)
         threshold = width if split == NO_QUESTION else split
         first, last = low, high - 1
@@ -212,7 +215,8 @@ def _grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Each row is written to both ends; a later row overwrites the wrong one.
+            # Write the row to both ends, which avoids a branch: a later row overwrites the wrong
+            # one.
             moved[first] = row
             moved[last] = row
             first += yes
@@ -234,7 +238,7 @@ def _grow_level(
 def _score(
     histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
-    """Write the score −Φ of each candidate question."""
+    """Write the score −Φ of each question (see :func:`split_risk`) to `scores`."""
     for j in range(len(bin_starts) - 1):
         negative = positive = 0.0
         for b in range(bin_starts[j], bin_starts[j + 1]):
@@ -247,7 +251,11 @@ def _score(
 def split_risk(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
-    """Return Φ of a question whose first side has the weights A and B of the node's weights."""
+    """Return Φ, the Bayes risk of both sides of a question.
+
+    `positive` and `negative` are the weights of the labels on the first side, `all_positive` and
+    `all_negative` on both sides.
+    """
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
     )
@@ -255,7 +263,7 @@ def split_risk(
 
 @jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
-    """Draw from the exponential mechanism by computing all probabilities."""
+    """Draw a candidate by the exponential mechanism, from the scores of all candidates."""
     largest = -np.inf
     for b in candidates:
         largest = max(largest, scores[b])
@@ -278,11 +286,11 @@ def _draw_by_rejection(
     candidates: Ints,
     rng: np.random.Generator,
 ) -> int:
-    """Draw from the exponential mechanism without computing all scores.
+    """Draw a candidate by the exponential mechanism without computing all scores.
 
-    A score −Φ is at most 0, so drawing a question uniformly and keeping it with probability
-    exp(−Φ/scale) gives exactly the probabilities ∝ exp(−Φ/scale). Φ of the undivided node bounds
-    all Φ, and so the expected number of rejected questions.
+    A candidate is drawn uniformly, and accepted with the probability exp(−Φ/scale), which is at
+    most 1 as Φ ≥ 0. So the result has probabilities proportional to exp(−Φ/scale). The Bayes risk
+    of the undivided node bounds Φ of all questions, and so the expected number of rejections.
     """
     bins, labels, weights, bin_starts = data
     while True:

@@ -1,4 +1,4 @@
-"""Leaves of both ensembles: the leaf of a row, sums of weights by leaf, and votes."""
+"""Shared code of BDPEα and the DP forest: leaves of rows, sums by leaf, and votes of leaves."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
 
 @kernel(rows=0)
 def leaves_in(bins: NDArray[Any], tree: Trees) -> Ints:
-    """Return the leaf of each row in a tree, counted from 0."""
+    """Return the leaf of each row, counted from 0; `tree` has a single complete tree."""
     return find_leaves(bins, tree)[0] - tree.column.shape[1]
 
 
 def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
-    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), for the margins D of leaves.
+    """Convert the noisy margins D of leaves to votes D/(|D| + 2 · scale + n/(8 · leaves)).
 
-    A large noise scale shrinks unreliable margins; n is the number of records.
+    The votes are in (−1, 1). The denominator shrinks votes of leaves whose margin is small against
+    the noise scale, or against the mean number of records per leaf (n is the number of records).
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))

@@ -1,7 +1,7 @@
-"""The Mα-loss: Bayes risk, link, and its inverse (papers/boosted_dp/README.md).
+"""The Mα-loss: its Bayes risk L, link ψ, and inverse link (papers/boosted_dp/README.md).
 
 With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of positive
-and of negative records in a node, q = A/(A + B); z is a margin.
+and negative records in a node, and q = A/(A + B) is the share of positive weight; z is a margin.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
 from privcurve.kernels.jit import jit
 
-# Before the link, the share of a leaf is clipped this far from 0 and 1 (§17.2 of the paper).
+# The share q of a leaf is clipped to [ζ, 1 − ζ] before the link (§17.2 of the paper).
 ZETA = 1e-4
 
 
 @jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is 0."""
+    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); it is 0 if A or B is not above 0."""
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -39,7 +39,7 @@ def link(q: float, alpha: float) -> float:
 
 @jit
 def inverse_link(margin: float, alpha: float) -> float:
-    """Return ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
+    """Return ψ⁻¹(z). It is ½ for |z| ≤ 2(1 − α); with α = 0 it jumps to 0 or 1 beyond."""
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:
         return 0.5
@@ -48,22 +48,22 @@ def inverse_link(margin: float, alpha: float) -> float:
 
 
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
-    """Return ln(q/(1 − q)) for q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
+    """Return the log-odds ln(q/(1 − q)) of q = ψ⁻¹(z), for scores z.
 
-    Requires α > 0.
+    They are ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½. α must be above 0.
     """
     beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
     return np.asarray(np.sign(scores) * 2 * arcsinhs(beyond / alpha))
 
 
 def largest_link(alpha: float) -> float:
-    """Return the largest link of a leaf: ψ(1 − ζ)."""
+    """Return the largest possible link of a leaf, ψ(1 − ζ)."""
     return float(link(1.0 - ZETA, alpha))
 
 
 @jit
 def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
-    """Return ψ⁻¹(−y·H(x)) of each record."""
+    """Return the weight ψ⁻¹(−y·H(x)) of each record, for the score H(x) and the label y."""
     weights = np.empty(len(scores))
     for i in range(len(scores)):
         weights[i] = inverse_link(-signs[i] * scores[i], alpha)
@@ -72,7 +72,7 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Return the link of each leaf, with its share clipped to [ζ, 1 − ζ]; 0 for an empty leaf."""
+    """Return the link ψ(q) of each leaf, with q clipped to [ζ, 1 − ζ]; 0 for an empty leaf."""
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):
         a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)

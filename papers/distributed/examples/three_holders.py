@@ -84,7 +84,7 @@ class Wire:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
         self.got = 0
 
-    def send(self, value: Any) -> None:
+    def send(self, value: object) -> None:
         """Send a value."""
         self.lines.write(json.dumps(encode(value)) + "\n")
         self.lines.flush()
@@ -169,7 +169,7 @@ class RemoteHolder:
         return answer
 
 
-def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
+def write_files(folder: Path, data: object, questions: Questions, seed: int | None) -> list[Path]:
     """Write one file of records for each party (real parties have their own files)."""
     from privcurve.kernels.trees.form import bin_codes
 

@@ -1,4 +1,4 @@
-"""Votes of half-spaces: rounds with noisy errors, with or without a public classifier."""
+"""Weighted votes of half-spaces: boosting rounds, with or without a public classifier (BRC)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .brc import HalfSpaceParameters
 
 
 class PrivateWeights:
-    """The weights of one fit, all 1 at first; `noise` has their caps, and error or edge.
+    """The weights of the records in one fit; all are 1 at first.
 
-    Given the α's and classifiers so far, each weight is a function of its own record. A product
-    beyond a cap leaves the weight unchanged.
+    Given the released α and the classifiers so far, the weight of a record depends only on the
+    record itself. `noise` has the caps of weights, and says whether errors or edges are estimated.
     """
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
@@ -36,28 +36,39 @@ class PrivateWeights:
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
-        # Whether to estimate the edge, and the sum of weights that corresponds to an edge of 1.
+        # Whether to estimate the edge, and the difference of weights that makes an edge of 1.
         self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
     def each(self) -> Floats:
-        """The weight of a record of each row."""
+        """The weight of one record of each row."""
         return self._each / self._unit
 
     def estimate(self, wrong: Bools) -> float:
-        """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
+        """Return the exact (sealed) weighted error or edge of a classifier.
+
+        `wrong` says which rows the classifier predicts wrongly.
+        """
         return _compute_error(self._each, self._counts, wrong, *self._kind)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
-        """Return pieces of [−R, R], and the utility of thresholds on each: |½ − error|, or |edge|.
+        """Return the utility of all thresholds in [−R, R] for the projections `sums`, R = `reach`.
 
-        It is in the unit of the estimate, so it has the sensitivity of an estimate.
+        The utility of a threshold is |½ − error|, or |edge|, and has the sensitivity of an
+        estimate. It is constant on each piece between two projections.
+
+        Returns
+        -------
+        ends : ndarray of shape (n_rows + 2,)
+            The ends of the pieces, increasing.
+        utilities : ndarray of shape (n_rows + 1,)
+            The utility on each piece.
         """
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α, within the caps."""
-        # Any product with e^700 is beyond the cap.
+        """Multiply the weights of wrong records by e^α, except where this exceeds a cap."""
+        # e^α must not overflow; already with e^700 all products are beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
 
 
@@ -77,7 +88,8 @@ def _compute_utility(
 ) -> tuple[Floats, Floats]:
     order = np.argsort(sums, kind="stable")
     mass, positive = (weights * counts)[order], positive[order]
-    # Once the threshold passes a row, the row is on the negative side.
+    # A threshold above a row's projection classifies the row as negative. So each row that the
+    # threshold passes adds its weight to the wrong ones if it is positive, else subtracts it.
     turned = np.cumsum(np.where(positive, mass, -mass))
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()
     ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
@@ -88,14 +100,15 @@ def _compute_utility(
 
 @kernel(rows=1)
 def places(codes: Codes, n_bins: Ints) -> Floats:
-    """Return scaled columns in the layout of the kernels, one column after another."""
+    """Return the scaled columns, of shape (n_columns, n_rows), as the kernels take them."""
     return np.ascontiguousarray(scale_codes(codes, n_bins, order="F").T)
 
 
 class Vote(NamedTuple):
-    """The classifier of one round: the sign of coefficients·x + intercept, for scaled columns.
+    """The classifier of one round and its weight.
 
-    Its weight is `alpha`. It reads either the public or the private columns, in their order.
+    It votes by the sign of coefficients·x + intercept, where x are the scaled columns: either all
+    public or all private ones. `alpha` is the weight of its vote.
     """
 
     alpha: float
@@ -105,7 +118,7 @@ class Vote(NamedTuple):
 
 
 class HalfSpace(NamedTuple):
-    """A proposed classifier of private columns, and the rows that it classifies as positive."""
+    """A proposed half-space in the private columns, and which rows it classifies as positive."""
 
     coefficients: Floats
     intercept: float
@@ -113,17 +126,26 @@ class HalfSpace(NamedTuple):
 
 
 class Proposer(Protocol):
-    """Source of the private classifier of a round."""
+    """The interface of an object that proposes the private classifier of each round."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        """Return the half-space of round t, by released numbers and with its own noise."""
+        """Return the half-space of round `t`.
+
+        It may depend on the records only through released numbers: `alphas` of the earlier rounds,
+        and answers that the proposer itself asks with noise.
+        """
 
 
 class Rounds:
-    """The rounds of one fit.
+    """The boosting rounds of one fit.
 
-    `votes` has one vote per round; `alphas` has, per round, the α that changed the private weights
-    (0 if nothing changed).
+    Attributes
+    ----------
+    votes : list of Vote
+        One vote per round.
+    alphas : list of float
+        The α of each round that changed the weights of records; 0 if the round did not change them,
+        because the public classifier voted.
     """
 
     def __init__(
@@ -138,14 +160,14 @@ class Rounds:
         self._curator = curator
 
     def run_private(self) -> None:
-        """Algorithm 3 of Shen et al.: private classifiers alone."""
+        """Run Algorithm 3 of Shen et al., with private classifiers only."""
         for t in range(self._noise.n_rounds):
             self._take(*self._private_round(t))
 
     def run_partial(self, public: PublicClassifier, rows: PublicRows) -> None:
-        """Algorithm 2: the public classifier votes in a round where its α is the larger one.
+        """Run Algorithm 2 of Shen et al.: in each round the classifier with the larger |α| votes.
 
-        It is a function of public columns, labels, and the estimates that were released.
+        The public classifier is a function of public columns, labels, and released estimates.
         """
         weights = np.ones(len(rows.signs))
         score: LinearScore | None = None
@@ -186,25 +208,27 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParameters):
-    """A weighted vote of half-spaces, of public columns or of private ones.
+    """Base of learners whose score is a weighted vote of half-spaces.
+
+    Each half-space is in the public or in the private columns.
 
     Parameters
     ----------
     n_rounds : int
-        T.
+        T, the number of rounds.
     largest, smallest : float
-        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+        The caps of a record's weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
     public_columns : sequence of int or None
-        Positions of public columns; the label is public then. None: nothing is.
+        Positions of public columns; the label is public then. None: nothing is public.
 
     Attributes
     ----------
     votes_ : tuple of Vote
-        One per round.
+        One vote per round.
     n_features_used_ : int
-        Columns that the kept votes read.
+        Number of columns that the voting half-spaces read.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Number of training records (the sum of the counts).
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
@@ -213,7 +237,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
     _roles: Roles = field(init=False)
 
     def _read_roles(self) -> Roles:
-        """Return which columns are public, by the parameters."""
+        """Return which columns are public according to the parameters."""
         return Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
 
     def _restore(self) -> None:
@@ -223,13 +247,13 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
         require(all(widths), "its half-spaces are of other columns")
 
     def _n_voting(self) -> int:
-        """Return the number of rounds that vote."""
+        """Return how many of the first rounds vote; all of them by default."""
         return len(self.votes_)
 
     def _boost(
         self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
     ) -> Rounds:
-        """Run all rounds, with a public classifier where columns are public."""
+        """Run all rounds, with a public classifier if columns are public, and set the votes."""
         rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
         public = self._roles.public
         if public is None:
@@ -248,11 +272,11 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
 
     @property
     def joins_columns(self) -> bool:
-        """True: a half-space may depend on columns jointly, in a few cells of the domain."""
+        """True, because a half-space may combine columns, perhaps in few cells of the domain."""
         return True
 
     def _points(self, codes: Codes, public: bool) -> Floats:
-        """Return the scaled columns for the kernel, one column after the other."""
+        """Return the scaled public or private columns, of shape (n_columns, n_rows)."""
         columns = list(self._columns(public))
         return places(codes[:, columns], self.n_bins_[columns])
 
@@ -266,7 +290,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
         return np.asarray(self._stage_scores(codes)[-1])
 
     def _stage_scores(self, codes: Codes) -> Floats:
-        """Return the scores after each kept round, one row per round."""
+        """Return the scores of each row after each voting round: (n_rounds, n_rows)."""
         votes = self.votes_[: self._n_voting()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):

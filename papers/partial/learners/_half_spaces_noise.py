@@ -1,7 +1,7 @@
-"""Noise of the rounds of half-spaces, and the statement.
+"""Noise and privacy statement of boosted half-spaces (BRC).
 
-Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private Features.
-Proofs: papers/partial/proofs.md, 'BRC'.
+The method is by Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private
+Features. Proofs: papers/partial/proofs.md, 'BRC'.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ from privcurve.privacy.sensitivity.impurity import check_n
 
 
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
-    """Return paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
+    """Return the published sensitivity Δ = c₁c₂/n of BRC's error, for replace-one neighbours.
 
-    Replace-one. Source: papers/partial/proofs.md, 'BRC'.
+    It is valid, but too large by the factor 1 + (c₁c₂ − 1)/n. Source: papers/partial/proofs.md,
+    'BRC'.
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / n
 
 
 def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity Δ_t of BRC's error in the round after these α; Δ₁ = 1/n.
+    """Return the sensitivity Δ_t of BRC's error in the round that follows these α.
 
-    Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
-    rounds before t. Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
+    Δ_t = w̄/((n − 1)w̲ + w̄), where w̄ = min(c₂, e^{Σα⁺}) is the largest possible weight of a record
+    and w̲ = max(1/c₁, e^{Σα⁻}) the smallest one, with sums over the rounds before t; Δ₁ = 1/n.
+    Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
     """
     _check_brc(n, c1, c2)
     fall = arithmetic.total(np.minimum(np.array(alphas, dtype=np.float64), 0.0))
@@ -47,9 +49,10 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 
 
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity w̄_t/n of BRC's edge, with w̄_t from :func:`brc_delta`; Δ₁ = 1/n.
+    """Return the sensitivity w̄/n of BRC's edge in the round that follows these α.
 
-    Replace-one. Source: papers/partial/proofs.md, 'Edge' (proved).
+    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. Replace-one. Source:
+    papers/partial/proofs.md, 'Edge' (proved).
     """
     _check_brc(n, 1.0, c2)
     return _largest_weight(c2, alphas) / n
@@ -78,25 +81,26 @@ OF_INTERCEPTS = "papers/partial/proofs.md, 'Intercepts'"
 
 @dataclass(frozen=True)
 class BRCNoise:
-    """The noise of each of T rounds, by the transcript so far.
+    """The noise of each round of a fit, given the α of the earlier rounds.
 
-    Given the α's that were released, a record's weight is a function of that record alone,
-    and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
-    is known; noise is in proportion to it.
+    Given the released α, the weight of a record depends only on the record itself, and classifiers
+    do not depend on the data. So the sensitivity Δ_t of the estimate in round t is known, and the
+    noise is in proportion to it.
     """
 
     learner: str
     n: int
     n_rounds: int
     smallest: float  # the lower cap of a weight, 1/c₁
-    largest: float  # the upper one, c₂
+    largest: float  # the upper cap, c₂
     epsilon: float
     delta: float
-    # `published`: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper has pure
-    # privacy alone. `proved`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
+    # `published`: the noise of an estimate is Lap(c₁c₂T/(εn)) (Theorems 3 and 4), even if δ > 0, as
+    # the paper has only pure differential privacy. `proved`: it is Lap(Δ_tT/ε) for δ = 0, and
+    # Gaussian noise in proportion to Δ_t for δ > 0 (T: the number of rounds).
     calibration: str
     estimate: str = ERROR  # the estimated quantity: `error` or `edge`
-    # Part of the budget for the choice of thresholds; 0 if none is chosen.
+    # The share of the budget for the private choice of thresholds; 0 if they are drawn instead.
     choice_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -115,16 +119,16 @@ class BRCNoise:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
-        """Return Δ_t of the round after the rounds with these α."""
+        """Return Δ_t of the round that follows the rounds with these α."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
         return _round_sensitivity(self, tuple(alphas))
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
-        """Return α of a released estimate.
+        """Convert a released estimate to α, the weight of the classifier's vote.
 
-        Proved estimates are put back into the range that is public (post-processing);
-        published ones are left as they are.
+        A proved estimate is first clipped to its public range, which is post-processing; a
+        published one is not.
         """
         edge = self.estimate == EDGE
         if self.calibration != PUBLISHED:
@@ -134,7 +138,7 @@ class BRCNoise:
         return released if edge else 0.5 - released
 
     def choice_call(self, alphas: Sequence[float]) -> Call:
-        """Return the call of the next round's threshold, by |½ − error| or |edge|."""
+        """Return the call that chooses the next round's threshold by |½ − error|, or |edge|."""
         if not is_private(self.epsilon) or self.choice_share == 0:
             return EXACT
         what = f"round {len(alphas) + 1}: choice of a threshold"
@@ -143,7 +147,7 @@ class BRCNoise:
         return call_of(choice.entries(self._amounts()[1], self._is_pure)[0])
 
     def estimate_call(self, alphas: Sequence[float]) -> Call:
-        """Return the call of the next round's estimate."""
+        """Return the call that estimates the error, or edge, of the next round's classifier."""
         if not is_private(self.epsilon):
             return EXACT
         what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
@@ -154,7 +158,11 @@ class BRCNoise:
         return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
-        """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
+        """Return the budget of a round, and the accountant.
+
+        The first number is for the estimate: its sensitivity divided by the noise scale. The second
+        is for the choice of a threshold: its ε, or the length of its range (bounded range).
+        """
         share, rounds = self.choice_share, self.n_rounds
         if self._is_pure:
             of_round = self.epsilon / rounds
@@ -169,7 +177,11 @@ class BRCNoise:
         return gaussian * scale, ranged * scale, accountant
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Return the statement of a fit from the α of all rounds (0 if weights did not change)."""
+        """Return the statement of a fit.
+
+        `alphas` has the α of each round, or 0 if the round did not change the weights; `public` the
+        positions of public columns, or None.
+        """
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
         rounds = [alphas[:t] for t in range(self.n_rounds)]
@@ -188,7 +200,7 @@ class BRCNoise:
 
 @lru_cache(maxsize=4096)
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
-    # Cached, as a round needs it more than once.
+    # Cached, as each round needs it several times.
     if noise.estimate == EDGE:
         return brc_edge(noise.n, noise.largest, alphas)
     return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

@@ -1,7 +1,7 @@
-"""Boosting random classifiers: their votes, and weights of records in fixed point.
+"""Kernels for boosting half-spaces: which rows are in them, and fixed-point weights of records.
 
-A weight is a whole number of 1/unit, so that sums are exact: the same in any order, and
-the same for a row that stands for m records as for m rows.
+A weight is an integer multiple of 1/unit, so that sums are exact: they do not depend on the order
+of the rows, and are the same for one row with the count m as for m equal rows.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.jit import jit
 
-# Fractional bits of a weight: far below any noise, and a product with a float64 is exact
-# to the last of them.
+# Maximum number of fractional bits of a weight. Its rounding is far below any noise, and a weight
+# times a float64 is exact to the last of these bits.
 LARGEST_BITS = 40
 
-# Rows of a block: all columns of a block fit into the cache.
+# Number of rows in a block, such that all columns of a block fit into the cache.
 BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Return the fractional bits of weights up to `largest`, so that n of them fit in 62 bits."""
-    # ⌈log₂⌉ of the largest possible sum.
+    """Return the number of fractional bits of weights, such that a sum of n fits in 62 bits.
+
+    A weight is at most `largest`.
+    """
+    # `top` is ⌈log₂ largest⌉.
     share, top = math.frexp(largest)
     top -= share == 0.5
     return min(LARGEST_BITS, 52 - top, 62 - top - (n - 1).bit_length())
@@ -31,7 +34,10 @@ def weight_bits(n: int, largest: float) -> int:
 
 @jit
 def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) -> None:
-    """Add a·x of the rows from `start` on to `out`, in the order of columns."""
+    """Add a·x of the rows from `start` on to `out`; terms are added in the order of columns.
+
+    `points` has shape (n_columns, n_rows), and `coefficients` are a.
+    """
     end = start + len(out)
     for j in range(len(points)):
         a = coefficients[j]
@@ -42,9 +48,10 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
 
 @jit
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
-    """Return a·x of each row for several vectors a, added up in the order of columns.
+    """Return a·x of each row x for several vectors a, of shape (n_vectors, n_rows).
 
-    `points` has shape (n_columns, n_rows); the result has shape (n_vectors, n_rows).
+    `points` has shape (n_columns, n_rows), and `coefficients` (n_vectors, n_columns). Terms are
+    added in the order of columns.
     """
     n_rows = points.shape[1]
     projections = np.zeros((len(coefficients), n_rows))
@@ -57,7 +64,10 @@ def project_rows(points: Floats, coefficients: Floats) -> Floats:
 
 @jit
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
-    """Return which rows have a·x + b > 0, for several a and b, without storing the projections."""
+    """Return which rows x have a·x + b > 0, for several a and b: shape (n_vectors, n_rows).
+
+    The projections a·x are not stored.
+    """
     n_rows = points.shape[1]
     positive = np.empty((len(coefficients), n_rows), dtype=np.bool_)
     room = np.empty(BLOCK)
@@ -73,7 +83,7 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
 
 @jit
 def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
-    """Return the total weight of the wrong records, and of all records."""
+    """Return the sum of the weights of wrong records, and of all records."""
     missed = 0
     total = 0
     for i in range(len(weights)):
@@ -88,7 +98,7 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 
-    A product is rounded down; a product outside the caps leaves the weight unchanged.
+    A product is rounded down. If it is outside the caps, the weight stays as it is.
     """
     for i in range(len(weights)):
         if wrong[i]:

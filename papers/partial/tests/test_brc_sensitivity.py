@@ -24,7 +24,7 @@ def noise_of(n, rounds, calibration="proved", **other):
 def reached(n, rounds, alphas, c1, c2):
     """Return the largest change of the last round's error by one replaced record.
 
-    All combinations are tried of rounds in which each record is misclassified.
+    A record's pattern has the rounds that misclassify it. All combinations of patterns are tried.
     """
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))

@@ -192,11 +192,11 @@ MEASURES: Mapping[str, Measure] = {
     AUC: Measure("AUC", "1 − AUC", auc, RANKS),
     "log_loss": Measure("log loss", "log loss", log_loss, CHANCES, less_is_better=True),
     "average_precision": Measure(
-        *("average precision", "1 − average precision", average_precision, RANKS),
+        "average precision", "1 − average precision", average_precision, RANKS,
         in_tables=False, is_ranked=False, is_new=True,
     ),
     "brier": Measure(
-        *("Brier score", "Brier score", brier, CHANCES),
+        "Brier score", "Brier score", brier, CHANCES,
         less_is_better=True, in_tables=False, is_ranked=False, is_new=True,
     ),
 }  # fmt: skip

@@ -18,9 +18,9 @@ from privcurve.lazy import pd, stats
 
 LEVEL = 0.05  # significance level of the tests
 COLUMNS = [
-    *("epsilon", "method", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
-    *("differs", "friedman_p", "critical_difference", "n_datasets"),
-]
+    "epsilon", "method", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm",
+    "differs", "friedman_p", "critical_difference", "n_datasets",
+]  # fmt: skip
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:

@@ -198,7 +198,7 @@ def tie_key(setting: str) -> tuple[Hashable, ...]:
     return (*(_make_key(values[name]) for name in names), setting)
 
 
-def _make_key(value: Any) -> tuple[int, float, str]:
+def _make_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (int, float)):
         return (0, float(value), "")
     return (1, 0.0, json.dumps(value, sort_keys=True))

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
@@ -18,7 +17,7 @@ DRAW = ["repeat", "fold"]
 
 @dataclass(frozen=True)
 class Axes:
-    """The columns of runs that a figure shows: x, y, and those that separate lines and panels.
+    """The columns of runs that a figure shows: x, y, and columns that separate lines and panels.
 
     `y` is a score of a run, or a measure that its learner adds.
     """
@@ -41,7 +40,7 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
-def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     """Return the runs with a column for each key of their methods, settings and measures.
 
     `methods` gives, by name, a method's `entry` under the study's learners and its varied
@@ -67,7 +66,10 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
 
 
 def trainings(
-    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame,
+    methods: Mapping[str, Mapping[str, object]],
+    axes: Axes,
+    at: Mapping[str, object],
 ) -> pd.DataFrame:
     """Return one row per fresh training, with the columns of `axes`; failed ones have y = NaN.
 
@@ -103,7 +105,10 @@ def trainings(
 
 
 def levels(
-    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame,
+    methods: Mapping[str, Mapping[str, object]],
+    axes: Axes,
+    at: Mapping[str, object],
 ) -> tuple[pd.DataFrame, Axes]:
     """Return the trainings of learners without x, whose means are horizontal lines, and their axes.
 
@@ -144,19 +149,20 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
                 **dict(zip(axes.keys, key, strict=True)),
                 axes.y: float(values.mean(skipna=False)),
                 f"{axes.y}_std": float(values.std(ddof=1, skipna=False)),
-                **{"n_repeats": len(group), "n_failed": int(values.isna().sum())},
+                "n_repeats": len(group),
+                "n_failed": int(values.isna().sum()),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
+def _is_at(values: pd.Series, wanted: object) -> pd.Series:
     # `is_one_of` does not match NaN, which also means no value.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
 
-def is_one_of(value: Any, wanted: Any) -> bool:
+def is_one_of(value: object, wanted: object) -> bool:
     """Return whether a value equals `wanted` or an element of it, if it is a list.
 
     Numbers are compared by twelve digits.
@@ -170,7 +176,7 @@ def is_one_of(value: Any, wanted: Any) -> bool:
 
 
 def _check_points(
-    frame: pd.DataFrame, axes: Axes, methods: Mapping[str, Mapping[str, Any]]
+    frame: pd.DataFrame, axes: Axes, methods: Mapping[str, Mapping[str, object]]
 ) -> None:
     place = [*axes.keys, *DRAW]
     twice = frame[frame.duplicated(place, keep=False)]

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     jobs: list[Job] = [(try_case, case) for case in cases]
     if TUNED in names:
-        jobs += [(_check_candidate, case) for case in candidates()]
+        jobs += [(partial(check_distant, sizes=()), case) for case in candidates()]
     start = time.monotonic()
     verdicts = list(_check_all(jobs, options.processes, options.table is None))
     if options.table is not None:
@@ -133,14 +134,6 @@ def _do(job: Job) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return one(case)
-
-
-def _check_candidate(case: Case) -> Verdict:
-    """Check private selection with one learner as its candidate.
-
-    Distant tables of the case's own sizes suffice, as the learner itself has all other checks.
-    """
-    return check_distant(case, sizes=())
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:

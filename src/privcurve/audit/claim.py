@@ -137,7 +137,7 @@ class Claim:
         return own
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     if isinstance(function, partial):
         arguments = json.dumps([function.args, function.keywords], sort_keys=True)
         return f"{_name(function.func)}{arguments}"

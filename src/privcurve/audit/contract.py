@@ -60,7 +60,7 @@ from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# Tolerance for rounding: an exact value may exceed its bound by this, relatively.
+# Tolerance for rounding, relative and absolute: a change may exceed its bound by this.
 TOLERANCE = 1e-6
 
 # Number of bins of each column. In cases with public columns, the first column and the label are

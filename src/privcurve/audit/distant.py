@@ -20,7 +20,6 @@ from privcurve.audit.contract import (
     BINS,
     REAL_BINS,
     Case,
-    Record,
     Verdict,
     check_costs,
     compare_sides,
@@ -78,7 +77,9 @@ def distant_tables(
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)
-    mixed, other = (_mixed(case, n, rng) for _ in range(2))
+    codes = (*case.bins, case.n_classes)
+    tables = (rng.integers(codes, size=(n, len(codes))).tolist() for _ in range(2))
+    mixed, other = ([tuple(row) for row in table] for table in tables)
     of_one_class = [(*row[:-1], 0) for row in mixed]
     pairs = [([first] * n, mixed), ([last] * n, of_one_class), (mixed, other)]
     for k, (one, two) in enumerate(pairs):
@@ -88,11 +89,6 @@ def distant_tables(
             two = two[: n // 2 if k else 0]
         together = k == 0 and not case.by_row
         yield case.table(one, together), case.table(two, together)
-
-
-def _mixed(case: Case, n: int, rng: np.random.Generator) -> list[Record]:
-    table = rng.integers((*case.bins, case.n_classes), size=(n, len(case.bins) + 1))
-    return [tuple(row) for row in table.tolist()]
 
 
 # Partitioned records -----------------------------------------------------------------------------
@@ -125,7 +121,7 @@ class _InTurn(Threads):
         pass
 
     def ask(
-        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
         """Yield the answers of all parts."""
         return (one.ask(question, arguments) for one in held)

@@ -50,7 +50,7 @@ def fits(
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return a copy of a learner, prepared as by `fit_records` right before training."""
 
-    def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
+    def train_nothing(blank: object, learners: Any, *arguments: Any) -> None:
         """Train nothing."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()

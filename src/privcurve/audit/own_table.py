@@ -132,7 +132,11 @@ def attack(
         raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer show nothing")
     check_parts(request.learner, request.parameters, description)
     estimator = make_estimator(request, description.domain)
-    table = make_table(description, request) if data is None else _records_of(data)
+    table = (
+        make_table(description, request)
+        if data is None
+        else _make_records(data.domain, data.X, data.y)
+    )
     copies = 1 if request.unit is None else request.unit.at_most
     canaries = _canaries(table)
     tried = min(TRIED, n_fits)
@@ -184,10 +188,6 @@ def make_table(description: Description, request: Request) -> Records:
     ranks = np.argsort(np.argsort(scores + 2 * rng.random(n)))
     places = ranks * domain.n_classes // n
     return _make_records(domain, codes, np.array(class_labels(domain.n_classes))[places])
-
-
-def _records_of(data: Dataset) -> Records:
-    return _make_records(data.domain, data.X, data.y)
 
 
 def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:

@@ -172,8 +172,9 @@ def flipped_constant(n: int) -> Pair:
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
     """Return n equal records, about half of them positive, and the same with one label flipped.
 
-    `surplus` is the number of positive minus negative labels, about. The private choice between the
-    two labels is uncertain for any n, so a few trainings show the effect of one record.
+    `surplus` is about the number of positive labels minus the number of negative labels. The
+    private choice between the two labels is uncertain for any n, so a few trainings show the effect
+    of one record.
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"

@@ -1,11 +1,10 @@
 """The contract of a release: released files depend only on the answers of curators.
 
 The check releases two distant tables (`distant`) with equal answers. Then these outputs must have
-equal bytes:
-the model's file, its card (except for the date), the outputs of ``explain`` and ``export``, and the
-result of ``privcurve evaluate --epsilon``. Also, each curator must have its own random stream, the
-budget ledger must charge the costs of all curators, and exact values of neighbours must differ as
-announced.
+equal bytes: the model's file, its card (except for the date), the outputs of ``explain`` and
+``export``, and the result of ``privcurve evaluate --epsilon``. Also, each curator must have its own
+random stream, the budget ledger must charge the costs of all curators, and exact values of
+neighbours must differ by no more than announced.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Replay(Curator):
         return self.unseen or next(filter(None, others), "")
 
     def _event(
-        self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
+        self, kind: str, calls: object, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
         """Record a call as an event, and return it with its answer.
 

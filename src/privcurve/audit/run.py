@@ -81,14 +81,22 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Worst:
         return search_guesses(
             pair,
             lambda pair, n, rng: guess(c.estimator(pair.left.n_bins), pair, n, rng),
-            *(c.n_trainings, c.epsilon, c.delta, rng, comparisons),
+            c.n_trainings,
+            c.epsilon,
+            c.delta,
+            rng,
+            comparisons,
         )
     assert c.sample is not None
     sample = c.sample
     return search_sampled(
         pairs,
         lambda pair, side, n, rng: sample(c.estimator(side.n_bins), pair, side, n, rng),
-        *(c.n_trainings, c.epsilon, c.delta, rng, comparisons),
+        c.n_trainings,
+        c.epsilon,
+        c.delta,
+        rng,
+        comparisons,
     )
 
 

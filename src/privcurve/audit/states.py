@@ -107,13 +107,13 @@ def _leaves(value: Any) -> Iterator[Any]:
 _VALUES = (np.ndarray, bool, int, float, str, bytes, np.generic, PrivacyStatement)
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Return whether two values are equal bit for bit, including shapes, types and order."""
     pairs = itertools.zip_longest(_leaves(one), _leaves(other))
     return all(itertools.starmap(_is_same_leaf, pairs))
 
 
-def _is_same_leaf(one: Any, other: Any) -> bool:
+def _is_same_leaf(one: object, other: object) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, (np.ndarray, float, np.floating)):
@@ -131,7 +131,7 @@ def numbers(value: Any) -> Floats:
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
 
-def _number(leaf: Any) -> Floats:
+def _number(leaf: object) -> Floats:
     if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf":
         return leaf.astype(np.float64).ravel()
     if isinstance(leaf, np.ndarray):

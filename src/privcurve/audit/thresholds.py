@@ -168,5 +168,5 @@ def _is_decided(
     return True
 
 
-def _is_same_state(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _is_same_state(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     return all(is_same(one.get(name), other.get(name)) for name in {*one, *other})

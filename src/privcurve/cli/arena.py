@@ -107,10 +107,13 @@ def describe_ranks(path: Path, learner: str) -> str:
 
 
 def _rank(means: Any, row: dict[Any, Any]) -> str:
+    from privcurve.outputs.checks import describe
+
     at = means[means["epsilon"] == row["epsilon"]]
     alike = at[(at["delta"] > 0) == (row["delta"] > 0)]
     rank = int((alike["auc"] > row["auc"]).sum()) + 1
     return (
         f"ε = {row['epsilon']:g}: mean AUC {row['auc']:.3f}, rank {rank} of {len(alike)} "
-        f"({row['status']}; {row['neighbours']})"
+        f"({row['status']}; {row['contract']}; measured ε at 1 {describe(row['measured'])}; "
+        f"{row['neighbours']})"
     )

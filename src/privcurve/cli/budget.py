@@ -75,7 +75,7 @@ def _write_sums(spent: list[Price], budget: Budget, left: Price | None) -> Itera
 
 
 def _describe_release(release: Release) -> dict[str, Any]:
-    """Return a release as JSON, without the inputs of its random stream."""
+    """Return a release for JSON, without the facts that determine its random stream."""
     facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
         "release": release.number,

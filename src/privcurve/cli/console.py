@@ -48,7 +48,7 @@ def warn(text: str) -> None:
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
     """Show progress if work takes long; yield a function to call with the finished share."""
-    started: list[Progress] = []  # empty before the first share
+    started: list[Progress] = []  # one line of progress, which begins at the first share
 
     def show(share: float) -> None:
         if not started:

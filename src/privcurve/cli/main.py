@@ -15,9 +15,9 @@ from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_read
 
 # Sub-commands, in the order in which a user needs them.
 COMMANDS = (
-    *("describe", "decide", "check", "compare", "arena", "attack", "release", "budget"),
-    *("predict", "explain", "evaluate", "export"),
-)
+    "describe", "decide", "check", "compare", "arena", "attack", "release", "budget",
+    "predict", "explain", "evaluate", "export",
+)  # fmt: skip
 
 
 @end_with_reader

@@ -42,8 +42,7 @@ skip it gets an empty answer, its line and the reason go to standard error, and 
 """
 
 STOP, SKIP = "stop", "skip"
-# Answers to standard output wait until all records are read: up to this many bytes in memory, more
-# in a temporary file.
+# Answers to standard output wait until all records are read: in memory up to this many bytes.
 _MOST_IN_MEMORY = 2**24
 _PIECE = 2**20  # characters that are copied at once
 

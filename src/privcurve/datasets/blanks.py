@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from privcurve.schema import Place
 
@@ -42,7 +42,7 @@ class Blank(NamedTuple):
         return f"decide on {self.key} of {self.subject}: {WANTED[self.key]}."
 
 
-def blanks(content: Mapping[str, Any]) -> list[Blank]:
+def blanks(content: Mapping[str, object]) -> list[Blank]:
     """Return the blank keys of a description: of unit, columns and label, in this order."""
     columns = content.get("columns")
     label = content.get("label")

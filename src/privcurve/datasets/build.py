@@ -34,29 +34,27 @@ from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Colu
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
-# Bins of a column whose description does not give `n_bins`: as in the thesis. Another number would
-# change the ids of stored runs.
+# Bins of a column without `n_bins`. Another number would change the ids of stored runs.
 DEFAULT_BINS = 10
 # Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
 # (docs/studies.md), and learners that want few bins merge them.
 DRAFTED_BINS = 64
 
-# A column with `whole: true` gets bins of whole numbers if its bounds contain at most this many
-# whole numbers per bin.
+# With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.
 MOST_WHOLE = 4
 
 # Kinds of columns in a description that become numeric or categorical columns.
 DATE = "date"
 TEXT = "text"
 
-# A column's `missing` with this value adds a code for missing values, but no marker.
+# With this value of `missing`, a column has a code for missing values, but no marker of its own.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
 _AS_WRITTEN = (
-    *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
-    *("rows_per_part", "about"),
-)
+    "title", "citation", "licence", "how_to_get", "public_benchmark", "budget",
+    "rows_per_part", "about",
+)  # fmt: skip
 
 
 def build(
@@ -190,7 +188,7 @@ def column_faults(columns: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+def _entry_faults(entry: Mapping[str, object], column: Column) -> Iterator[str]:
     if column.patterns:
         yield from pattern_faults(column)
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
@@ -337,7 +335,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
         if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
-            # As many bins as needed for bins of equally many numbers.
+            # Each bin has the same number of whole numbers, which may need fewer than n_bins bins.
             spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
@@ -378,7 +376,7 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
-def _list_texts(values: Any) -> tuple[str, ...]:
+def _list_texts(values: object) -> tuple[str, ...]:
     """Return a value or a list of values as texts, stripped like the texts of files."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
@@ -387,9 +385,9 @@ def _read_bound(bound: float | str) -> float:
     """Return a bound as a number; a day is given as text."""
     try:
         return float(read_day(bound) if isinstance(bound, str) else bound)
-    except ValueError:  # such as the 31st of February
+    except ValueError:  # a day that does not exist, such as February 31
         return float("nan")
-    except OverflowError:  # an integer of more than 308 digits
+    except OverflowError:  # an integer that is too large for a float
         return float("inf")
 
 

@@ -80,8 +80,8 @@ def describe(name: str) -> Description:
 def find(name: str) -> Path:
     """Return the YAML file of a dataset.
 
-    Raises DatasetError if there is none, or if a file of the user's own has the name of another
-    dataset.
+    Raises DatasetError if the dataset is unknown, or if a file of the user's own has the name of
+    another dataset.
     """
     if not NAME.fullmatch(name):
         hint = suggestion(Path(name[:MOST_LETTERS]).stem, names())

@@ -79,8 +79,8 @@ class Dataset(_Dataset):
         Number of values that were clipped because they are outside their bounds, in all training
         and all test records that were read.
     clipped : mapping of str to mapping of str to float
-        For ``train`` and ``test``: the share of clipped values by column, without columns of which
-        no value was clipped.
+        For ``train`` and ``test``: the share of clipped values by column. Columns without clipped
+        values are left out.
     sources : mapping of str to str
         SHA-256 of each raw file that was read. Like `checksum` and `n_clipped`, it is for the
         data owner and not a private output.
@@ -124,7 +124,7 @@ class Checksum:
         self._digest.update(fixed.reshape(-1).view(np.uint8).data)
 
     def add_all(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add complete arrays."""
+        """Add complete arrays, by their names."""
         for key, array in arrays.items():
             self.begin(key, array.dtype, array.shape)
             self.add(array)
@@ -352,7 +352,7 @@ def origin(description: Description) -> dict[str, Any]:
     }
 
 
-def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
+def is_public(name: str, made_from: Mapping[str, object]) -> bool:
     """Return whether a dataset's description declares its records public.
 
     `made_from` is the result of :func:`origin` when the data were encoded. If the YAML files have
@@ -406,7 +406,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # A program can restore mtime after a change, but not ctime, the time of the last change of
-    # contents or attributes.
+    # A program can restore mtime after a change, but not ctime, the time of the last change.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

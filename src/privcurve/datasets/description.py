@@ -16,12 +16,11 @@ from privcurve.datasets.domain import FAIL, MISSING, Domain
 TRAIN = "train"
 TEST = "test"
 
-# Kinds of files that other modules name; `reading` has them all.
+# The kinds of files that other modules refer to; `reading.kinds` has all kinds.
 DELIMITED = "delimited"
 PARQUET = "parquet"
 
-# Value of `records: balance`: of the more frequent labels, random records are kept. Otherwise the
-# first ones are kept.
+# With `records: {balance: random}`, random records of frequent labels are kept, not the first.
 RANDOM = "random"
 
 # A table with more than MOST_VALUES values (records × columns) is encoded in parts of about
@@ -29,8 +28,7 @@ RANDOM = "random"
 MOST_VALUES = 100_000_000
 VALUES_OF_PART = 30_000_000
 
-# Version of the encoding. It rises when the same description and files yield other codes; then data
-# of a lower version are encoded again.
+# Version of the encoding, raised when codes change: data of a lower version are encoded again.
 CODING = 3
 # Version in the digests of descriptions of downloaded files and of plain delimited text: such data
 # have the same codes in all versions, so that they need not be encoded again.
@@ -42,7 +40,7 @@ LABEL = "label"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file: ``file`` in dataset.schema.yaml; a user's own file has a path as its name."""
+    """One raw file: ``file`` in dataset.schema.yaml. A user's own file has a path, `local`."""
 
     name: str
     urls: tuple[str, ...] = ()
@@ -194,13 +192,12 @@ class Description:
     # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
-    # Number of records in each encoded part; 0: the table is never encoded in parts; None: it is if
-    # it has more than MOST_VALUES values.
+    # Records in each encoded part; 0: no parts; None: parts if there are over MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property
     def part_rows(self) -> int:
-        """Number of records in a part; 0 if all records are in memory. Public."""
+        """Number of records in an encoded part; 0 if the dataset is not partitioned. Public."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
         if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:

@@ -65,8 +65,7 @@ class Column:
     # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
     # encoded as the number of days since 1970-01-01.
     dates: str = ""
-    # First of the hundred years that years of two digits denote; the default is the convention of
-    # `strptime`, 1969 to 2068.
+    # First of the hundred years that two digits denote; by default 1969 to 2068, as in `strptime`.
     pivot: int = 1969
     # Whether the values of a categorical column are patterns: `*` matches any text, and case is
     # ignored. The first pattern that matches a text counts; a text without a match is `other`.
@@ -220,15 +219,14 @@ class Label:
     """The column of the label, and the names of the classes."""
 
     column: str  # the column of the file that holds the label
-    negative: str = ""  # meaning of −1, with two classes
-    positive: str = ""  # meaning of +1
+    negative: str = ""  # name of the class −1, if there are two classes
+    positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features
-    classes: tuple[str, ...] = ()  # meanings of 0, 1, …, with more than two classes
+    classes: tuple[str, ...] = ()  # names of the classes 0, 1, …, if there are more than two
     # Original type of labels that are stored as texts (:mod:`privcurve.given`). It decides how
     # labels are read, but no code, so that domains are equal without it.
     type: str = field(default=given.TEXT, compare=False)
-    # Pairs (text, name): each text for a class in the file, with the name of the class. Empty if
-    # these texts are the names.
+    # Pairs (text of the file, name of its class); empty if the texts are the names of the classes.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     # Suffix that is removed from the labels in a file, such as a full stop.
     strip: str = field(default="", compare=False)
@@ -430,5 +428,5 @@ def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
     column = Column("", NUMERIC, bounds, bins, dates=dates)
     try:
         return column.edges != replace(column, exact=True).edges
-    except (ValueError, OverflowError):  # bounds that are refused elsewhere
+    except (ValueError, OverflowError):  # the bounds are invalid; other code reports that
         return False

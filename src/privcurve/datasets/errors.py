@@ -63,7 +63,7 @@ class Problems:
         self.add(f"{fault} {remedy}", key)
 
     def note(self, what: str, n: int = 1) -> None:
-        """Note that the remark `what`, which is not a fault, concerns `n` more lines or rows."""
+        """Count `n` more lines or rows for the remark `what`; a remark is not a fault."""
         if n:
             self._noted[what] += n
 

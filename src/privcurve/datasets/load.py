@@ -226,8 +226,8 @@ def _read(
 ) -> tuple[Coded, list[ColumnCounts]]:
     """Read and encode the files of `parts` one after another, up to `first` records (0: all).
 
-    Returns the encoded records (with a unit, at most `at_most` of each person), and for each column
-    the outcomes of its encoding.
+    Returns the encoded records (with a unit, at most `at_most` of each person), and the counts of
+    missing, clipped and unlisted values of each column.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -292,7 +292,7 @@ class _GrowingArrays:
         return Coded(X, y, self.n_rows, rows, self._persons)
 
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Return the checksum of all arrays."""
+        """Return the checksum of the dataset; `more` has the arrays of test set and persons."""
         at_most = None if self._unit is None else self._unit.at_most
         return checksum(self._domain, {"X": train.X, "y": train.y, **more}, at_most)
 
@@ -348,7 +348,7 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def check_kept(
     description: Description, n_kept: int, n_read: int, key: str, problems: Problems
 ) -> None:
-    """Check that the unit keeps as many records as the description says."""
+    """Add a problem if the unit keeps another number of records than the description says."""
     unit, expected = description.unit, getattr(description, key)
     if unit is not None and not problems.any and n_kept != expected:
         limit = f"at most {unit.at_most} of each {unit.column}"
@@ -359,7 +359,7 @@ def check_kept(
 def _find_clipped_shares(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
-    """Return the share of clipped values by column, without columns of which no value was clipped.
+    """Return the share of clipped values by column; columns without clipped values are left out.
 
     A share above `REFUSED` is a problem, unless the description expects it.
     """
@@ -381,7 +381,7 @@ def _find_clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return a note for each column and part of which a share above :data:`NOTED` was clipped.
+    """Return a note for each column and part with a share of clipped values above :data:`NOTED`.
 
     `facts` is the result of :func:`privcurve.datasets.facts`.
     """

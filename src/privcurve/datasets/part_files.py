@@ -20,8 +20,7 @@ from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
-# The folder of an encoded dataset has a folder for its parts, whose name begins with PARTS. While
-# the parts are being written, its name begins with UNFINISHED.
+# A folder of parts has a name that begins with PARTS; while it is written, with UNFINISHED.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
 

@@ -124,14 +124,14 @@ class Schema:
 
     def __init__(
         self,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, object],
         label: Sequence[Any] | Mapping[str, Any],
         *,
         missing: str = FAIL,
         unknown: str = FAIL,
         n_bins: int | None = None,
         spacing: str = FINE["spacing"],
-        unit: Mapping[str, Any] | None = None,
+        unit: Mapping[str, object] | None = None,
         unnamed: str = FAIL,
     ) -> None:
         if missing not in (FAIL, BIN):
@@ -369,7 +369,7 @@ class Schema:
         unit = self._description.unit
         return None if unit is None else unit.at_most
 
-    def training_rows(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def training_rows(self, frame: object) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the positions of a raw frame's training rows: at most `at_most` of each person.
 
         Raises
@@ -389,7 +389,7 @@ class Schema:
             warnings.warn(alike, stacklevel=2)
         return limit_places(persons, description.unit.at_most, description.unit.seed)
 
-    def encode(self, frame: Any, *, train: bool = False) -> Codes:
+    def encode(self, frame: object, *, train: bool = False) -> Codes:
         """Encode the rows of a raw frame: columns by name; other columns are ignored.
 
         Parameters
@@ -405,7 +405,7 @@ class Schema:
         """
         return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
-    def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def positions(self, y: object) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
 
         A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
@@ -469,7 +469,7 @@ class Schema:
 
 
 def _describe_column(
-    name: str, value: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
+    name: str, value: object, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column as keys of a description; `value` may override the other arguments."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
@@ -513,7 +513,7 @@ def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
     return [*listed, *extra] if isinstance(listed, list) else listed | extra
 
 
-def _describe_label(value: Any) -> dict[str, Any]:
+def _describe_label(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {"column": "label", **_write_words(value, ("negative", "positive", "classes"))}
     if isinstance(value, (str, Set)) or not hasattr(value, "__iter__"):
@@ -543,7 +543,7 @@ def _list_words(values: Any) -> list[Any]:
     return [_word(value) for value in values]
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> str | int:
     """Return a value of a column as a text or a whole number."""
     is_time = isinstance(value, (date, np.datetime64))
     value = value.item() if isinstance(value, np.generic) and not is_time else value
@@ -582,7 +582,7 @@ def _is_day(value: Any) -> bool:
         return False
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 

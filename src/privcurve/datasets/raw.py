@@ -32,7 +32,7 @@ class Columns(NamedTuple):
     # (n_rows, n_columns): numbers in the unit of the file; categories as 0, 1, … without an order.
     X: Matrix
     X_test: Matrix | None  # (n_test, n_columns)
-    categorical: tuple[bool, ...]  # of each column
+    categorical: tuple[bool, ...]  # whether each column is categorical
 
 
 def raw_columns(dataset: Dataset) -> Columns:
@@ -103,7 +103,7 @@ class _Pieces:
                 X[:, j] = self._number_categories(j, column, values)
         self._pieces.append(X)
 
-    def _number_categories(self, j: int, column: Column, values: Any) -> Matrix:
+    def _number_categories(self, j: int, column: Column, values: object) -> Matrix:
         domain = self._domain
         numbers = self._numbers.setdefault(j, {})
         cells, places = list_cells(category_texts(domain, column, values))

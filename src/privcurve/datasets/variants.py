@@ -17,7 +17,7 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Mappings of which a variant gives only the entries that differ from its base.
+# Keys with mappings: a variant gives only the entries that differ from its base.
 _IN_PART = ("files", "parser", "label")
 
 
@@ -45,7 +45,7 @@ def escape_name(name: str) -> str:
 
 
 def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Expand the patterns in a description, and the names of its public columns.
+    """Expand the patterns of names in a description, such as names of columns.
 
     All words that are compared with words in the data files are normalized to NFC, so that texts
     that look equal are equal.

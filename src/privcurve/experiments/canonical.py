@@ -53,7 +53,7 @@ def title(words: str) -> str:
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
-def _simplify(value: Any) -> Any:
+def _simplify(value: object) -> Any:
     # The most frequent values of a large study come first: texts, and pairs of texts.
     if isinstance(value, str):
         return value
@@ -73,12 +73,12 @@ def _simplify(value: Any) -> Any:
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Write a mapping (a setting, a key) as canonical JSON: sorted keys, ``1.0`` as ``1``."""
     return _encode(_simplify(value))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Return the SHA-256 of :func:`text`, in hex."""
     return _hash(text(value))
 

@@ -5,10 +5,10 @@ settings and splits. The order is the order in the study file. If values are add
 list there, earlier parts and their files stay as they are.
 
 If the study selects settings, a curve has two kinds of runs. The *grid* is the cross-validation of
-all settings, by which the best setting at each ε is selected. *Fresh trainings* are later runs of
-the selected setting, with fresh noise, whose scores are the results. A *second round* of the
-selection may compare a few best settings (`Finalists`) in between. Without selection, the grid has
-all runs, and these are the results.
+all settings; it selects the best setting at each ε. *Fresh trainings* are later runs of the
+selected setting, with fresh noise; their scores are the results. A *second round* of the selection
+may compare a few best settings (`Finalists`) in between. Without selection, the grid has all runs,
+and their scores are the results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def coded_facts(dataset: str) -> dict[str, Any]:
-    """Return the facts of an encoded dataset, such as its checksum and those of its raw files.
+    """Return the facts of an encoded dataset, such as its checksum and its raw files' checksums.
 
     The result is empty if the dataset is not encoded, if the facts are unreadable, or if a changed
     description requires a new encoding.
@@ -425,7 +425,7 @@ def _costs(method: Method, *shape: int) -> dict[int, float]:
     return {id(setting): cost(setting, *shape) for setting in method.settings}
 
 
-def _count(groups: Sequence[Any]) -> list[str]:
+def _count(groups: Sequence[object]) -> list[str]:
     return [f"{place}-of-{len(groups)}" for place in range(1, len(groups) + 1)]
 
 

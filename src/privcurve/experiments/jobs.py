@@ -189,7 +189,7 @@ class Job:
     def check(self, name: str, checksum: str | None) -> dict[str, Any]:
         """Return the file's facts about the runs called `name`.
 
-        Raises IncompleteError if there are none, or if the runs are of other data.
+        Raises IncompleteError if the file has no such facts, or if the runs are of other data.
         """
         fact = self.facts.get(name)
         if fact is None:
@@ -203,16 +203,11 @@ class Job:
 
 
 def find_job(
-    study: Study,
-    dataset: str,
-    part: str,
-    seed: Seed,
-    seconds_per_job: float,
-    about: Callable[[str], CurveData] = describe,
+    study: Study, dataset: str, part: str, seed: Seed, seconds_per_job: float
 ) -> Job | None:
-    """Return the job of a study on a dataset by its name `part`; None if there is none."""
+    """Return the job of a study on a dataset that is called `part`, or None."""
     of_dataset = replace(study, datasets=(dataset,))
-    jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
+    jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, describe))
     # Only jobs with the same words are compared, as the digests of all jobs may take seconds.
     named = (job for job in jobs if part.startswith(f"{job.words}~"))
     return next((job for job in named if job.part == part), None)
@@ -252,7 +247,7 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs of curves; without `grids`, only those that train results."""
+        """Return the jobs of curves; without `grids`, only jobs that train results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())

@@ -14,7 +14,7 @@ MOST_LETTERS = 200
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
     """Raise ValueError if curves have the title or the name of an earlier entry's curves.
 
-    `methods` are the curves of one entry of the study's learners, `before` those of earlier
+    `methods` are the curves of one entry of the study's learners, `before` the curves of earlier
     entries; `selected` is as in :func:`.kinds.kind`.
     """
     legends = {_describe_legend(method, selected): method for method in before}

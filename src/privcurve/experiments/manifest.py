@@ -35,7 +35,9 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 
 
 def manifest(
-    configuration: Mapping[str, Any], studies: Mapping[str, StudyJobs], benchmarks: Iterable[Path]
+    configuration: Mapping[str, object],
+    studies: Mapping[str, StudyJobs],
+    benchmarks: Iterable[Path],
 ) -> dict[str, Any]:
     """Return the facts of a finished run below the working directory, as plain JSON.
 
@@ -52,7 +54,9 @@ def manifest(
         rules.setdefault("train", []).extend(job.benchmark for job in jobs)
         facts = [fact for job in jobs for fact in read_facts(job.file) or ()]
         facts_of_all += facts
-        work[name] = {**_add_work(facts), "not_training": _not_training(facts)}
+        totals = {key: sum(fact[key] for fact in facts) for key in WORK}
+        totals["training_seconds"] = round(totals["training_seconds"], 1)
+        work[name] = {**totals, "not_training": _not_training(facts)}
     names = sorted({dataset for study in studies.values() for dataset, _ in study.curves})
     return {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -123,13 +127,6 @@ def _run_git(*arguments: str) -> str:
 def _read_checksums(name: str) -> dict[str, Any]:
     facts = datasets.facts(CODED / name) or {}
     return {"checksum": facts.get("checksum"), "sources": facts.get("sources")}
-
-
-def _add_work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the numbers of runs and the seconds of training of jobs."""
-    totals = {key: sum(fact[key] for fact in facts) for key in WORK}
-    totals["training_seconds"] = round(totals["training_seconds"], 1)
-    return totals
 
 
 def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:

@@ -152,9 +152,10 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the number of bins per column to which a fit merges mixed bins; empty if to none.
+        """Return how many bins per column a fit leaves at most when it merges mixed bins.
 
-        There are several numbers if the fit selects among settings that merge differently.
+        The list is empty if the fit merges no bins. It has several numbers if the fit selects among
+        settings that merge differently.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
@@ -351,7 +352,7 @@ def _write_value(axis: str, value: Any) -> str:
 
 
 def _expand_grid(
-    entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
+    entry: LearnerEntry, fixed: Mapping[str, object], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the settings of a grid, each with the fixed parameters.
 

@@ -58,9 +58,9 @@ def _follows(module: str) -> bool:
 
 # Facts in a learner's entry of the registry that influence a training.
 FACTS = (
-    *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
-    *("few_bins", "few_with"),
-)
+    "defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass",
+    "few_bins", "few_with",
+)  # fmt: skip
 
 # In counts of runs, this name stands for selections of settings. The checksum of a selection covers
 # the modules in SELECTING.
@@ -145,7 +145,7 @@ _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Yield a set, to which the names of all learners are added that are trained in the context."""
+    """Yield a set that receives the names of all learners that are trained in the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class RunIds:
         self._seed = canonical.text({"seed": seeds.public_name(seed)})[1:-1]
         self._version = canonical.text({**share, "version": method.version})[1:-1]
 
-    def _write_learner(self, added: Mapping[str, Any]) -> str:
+    def _write_learner(self, added: Mapping[str, object]) -> str:
         return canonical.text({"learner": self._method.learner, **added, **self._relation})[1:-1]
 
     def run(self, point: Point, split: Split) -> Run:

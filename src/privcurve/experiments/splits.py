@@ -203,7 +203,7 @@ class Splitter:
             self._folds[key] = folds[places]
         return self._folds[key] == split.fold_number
 
-    def _sample_rows(self, rows: Any, split: Split) -> Any:
+    def _sample_rows(self, rows: object, split: Split) -> Any:
         if self._share == 1:
             return rows
         y = self._dataset.y

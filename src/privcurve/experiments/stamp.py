@@ -107,8 +107,8 @@ def _find_groups(
 def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
     """Retrain a sample of a group, whose code has the checksum `code`.
 
-    Returns the number of runs with the same bits, and a text on the first difference; the text is
-    empty if there is none.
+    Returns the number of runs with the same bits, and a text on the first difference; without a
+    difference, the text is empty.
     """
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
@@ -122,7 +122,7 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
         if again["status"] != "ok":
             return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
-            # Values are compared as JSON texts, in which NaN equals NaN.
+            # Values are compared as JSON texts, so that NaN equals NaN.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
                 return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
         n_same += 1

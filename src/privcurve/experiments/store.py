@@ -68,8 +68,8 @@ class Store:
 
         If the same code trained a run twice, the results differ only in timings, and the first one
         by file name is returned. If different code trained a run, the first result for which
-        ``is_current(id, code)`` is true is returned; if there is none, the last. Results without
-        one of `scores`, which earlier versions stored, are ignored.
+        ``is_current(id, code)`` is true is returned; if it is true for no result, the last result.
+        Results without one of `scores`, which earlier versions stored, are ignored.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():

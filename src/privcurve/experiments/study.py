@@ -17,7 +17,7 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# The measure by which settings are selected, unless a study names another one.
+# The measure that selects settings, unless a study names another one.
 DEFAULT_METRIC = ACCURACY
 # Word of an output that needs AUC, even if no option of the study names it.
 PRICE = "price"
@@ -57,7 +57,7 @@ class Study:
     repeats: int
     figure: str  # file name of its figure, without extension
     methods: Mapping[str, Method]  # empty if the study combines tables of other studies
-    # The second round of the selection; None if there is none.
+    # The second round of the selection; None if the study has one round only.
     finalists: Finalists | None = None
     paper: str | None = None  # the paper whose figures it reproduces
     # A message for each entry whose learner needs a package that is not installed.

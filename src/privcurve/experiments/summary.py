@@ -88,7 +88,7 @@ def _estimate(
     Parameters
     ----------
     part, name
-        The runs: those of `part` that are called `name`.
+        The runs are the runs of `part` that are called `name`.
     unfinished
         The names of all such runs of the curve.
     ids, stored

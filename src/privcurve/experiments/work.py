@@ -57,7 +57,9 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
             if curve.chooses:
                 frame = select(curve, trainer, tables.get(curve.grid_name))
             else:
-                frame = _read_selected(curve)
+                (first,) = curve.reads
+                chosen = Job((first,)).check(first.fresh_name, curve.checksum)
+                frame = read_table(io.StringIO(chosen["selected"]))
             pairs = zip(frame["epsilon"], frame["setting"], strict=True)
             rows = trainer.run(itertools.product(_find_points(curve, pairs), curve.fresh))
             selected["selected"] = write_selected(frame)
@@ -142,13 +144,6 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
         begun = frame[is_last]
         yield frame[~is_last]
     yield begun
-
-
-def _read_selected(curve: Curve) -> pd.DataFrame:
-    """Return the settings that another job of the curve has selected."""
-    (first,) = curve.reads
-    facts = Job((first,)).check(first.fresh_name, curve.checksum)
-    return read_table(io.StringIO(facts["selected"]))
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:

@@ -61,8 +61,8 @@ def curves(
 ) -> str:
     """Return a picture of curves on a logarithmic x axis, with names at their right ends.
 
-    `levels` are named dashed horizontal lines, `ends` the ends of the y axis, `axes` the names of
-    the x and the y axis.
+    `levels` are dashed horizontal lines with names, `ends` the ends of the y axis, `axes` the names
+    of the x and the y axis.
     """
     xs = sorted({point.x for line in lines for point in line.points})
     pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
@@ -173,7 +173,7 @@ def draw_ranks(
 ) -> str:
     """Return a picture with a row for each value, drawn as a dot with its error.
 
-    `levels` are named dashed lines through all rows, `ends` the ends of the axis of values.
+    `levels` are dashed lines with names through all rows, `ends` the ends of the axis of values.
     """
 
     def x_share(value: float) -> float:

@@ -103,8 +103,8 @@ def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
 def published_scale(size: int, criterion: str, rate: float) -> float:
     """Return 2Δ(m)/rate, the published scale of the noise of a gain; 0 at an infinite rate.
 
-    m is `size`, the number of records in the node, but at least 2: below two records all gains are
-    0 or −1, and Δ is not defined.
+    m is `size`, the number of records in the node, but at least 2, as below two records all gains
+    are 0 or −1.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 

@@ -28,7 +28,7 @@ class Round(NamedTuple):
 
 
 class LeafRows:
-    """Rows of one part, with their scores; each call adds the rounds since the last call."""
+    """Rows of one part, with scores that each call updates by the rounds since the last call."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes

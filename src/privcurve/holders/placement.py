@@ -76,10 +76,11 @@ def deal(
         return [Holding(np.arange(len(counts)), counts)]
     records = np.repeat(np.arange(len(counts)), counts)[draws.order]
     if placement == LABEL:
-        by_class = [
-            _split_by_shares(records[classes[records] == c], shares)
-            for c, shares in enumerate(draws.shares)
-        ]
+        by_class = []
+        for c, shares in enumerate(draws.shares):
+            mine = records[classes[records] == c]
+            ends = np.rint(len(mine) * np.cumsum(shares)[:-1]).astype(np.int64)
+            by_class.append(np.split(mine, ends))
         parts = [np.concatenate(shares) for shares in zip(*by_class, strict=True)]
         return [_make_part(part, len(counts)) for part in parts]
     if placement == COLUMN:
@@ -96,11 +97,6 @@ def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
         shares = arithmetic.exps(-arithmetic.log(SPREAD) * places)
     ends = np.rint(n * np.cumsum(shares)[:-1] / shares.sum())
     return ends.astype(np.int64)
-
-
-def _split_by_shares(records: Ints, shares: Floats) -> list[Ints]:
-    ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
-    return np.split(records, ends)
 
 
 def _make_part(records: Ints, n_rows: int) -> Holding:

@@ -2,7 +2,7 @@
 
 The last bits of a BLAS sum, or of ``exp`` in NumPy or the C library, differ between processors.
 This module uses only sums, products, quotients and square roots of float64, which IEEE 754 defines
-to the last bit, in the order of the source: without ``fastmath`` Numba fuses and reorders nothing.
+to the last bit. Without ``fastmath`` Numba keeps the order of the source and fuses no operations.
 
 Singular names (`exp`, `log`, …) are for compiled loops and single numbers, plural names (`exps`,
 `logs`, …) for arrays. `exp`, `expm1`, `log`, `log1p` and `expit` are within 1 ulp of the exact
@@ -23,15 +23,15 @@ Floats = NDArray[np.float64]
 
 compiled = jit(error_model="numpy")
 
-# ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact.
+# ln 2 as a sum of two parts. The first has 33 bits, so that its product with an exponent is exact.
 LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 
-# e^x is infinite for x above the first, and 0 for x below the second.
+# In float64, e^x is infinite for x above LARGEST_EXPONENT, and 0 for x below LEAST_EXPONENT.
 LARGEST_EXPONENT = 709.782712893384
 LEAST_EXPONENT = -745.1332191019412
-# 1 + e^x rounds to 1 for smaller x.
+# For x below this, 1 + e^x rounds to 1.
 NOTHING_BESIDE_ONE = -40.0
 
 # Taylor series of e^r = 1 + r + r²·Q(r): for |r| ≤ ½ ln 2 the first omitted term is below 2⁻⁵⁷.
@@ -62,7 +62,7 @@ def _times_power_of_two(y: float, k: int) -> float:
 
 @compiled
 def _reduce(x: float) -> tuple[int, float, float]:
-    """Return k, r and t with e^x = 2^k (1 + (r − t)), for x whose e^x is finite and above 0."""
+    """Return k, r and t with e^x = 2^k (1 + (r − t)); e^x must be finite and above 0."""
     whole_part = math.floor(x * PER_LN2 + 0.5)
     high, low = x - whole_part * LN2_HIGH, whole_part * LN2_LOW
     r = high - low
@@ -112,7 +112,7 @@ def expit(x: float) -> float:
     if x != x:
         return np.nan
     k, r, t = _reduce(-x)
-    # e^−x, then 1 + e^−x, each as a rounded number and its rounding error.
+    # Compute e^−x, then 1 + e^−x, each as a rounded number plus its rounding error.
     change = r - t
     near = 1.0 + change
     left = ((1.0 - near) + change) + ((r - change) - t)
@@ -120,7 +120,7 @@ def expit(x: float) -> float:
     total = 1.0 + odds
     rest += (max(odds, 1.0) - total) + min(odds, 1.0)
     share = 1.0 / total
-    # 1 − share · total, exactly: products of halves of a mantissa are exact.
+    # Compute 1 − share · total exactly: the product of two half mantissas has no rounding error.
     high, upper = _upper_half(share), _upper_half(total)
     low, lower = share - high, total - upper
     missed = ((1.0 - high * upper) - high * lower - low * upper) - low * lower
@@ -139,7 +139,7 @@ def fast_expit(x: float) -> float:
 
 @compiled
 def _upper_half(x: float) -> float:
-    """Return a number with the upper half of its mantissa."""
+    """Return `x` with the lower half of its mantissa set to 0."""
     return np.int64(np.float64(x).view(np.int64) & _UPPER_HALF).view(np.float64)
 
 
@@ -153,7 +153,7 @@ def _split_normal(x: float) -> tuple[int, float]:
 
 @compiled
 def _split(x: float) -> tuple[int, float]:
-    """Return k and f of any x above 0 and finite."""
+    """Return k and f as `_split_normal`, for any finite x above 0."""
     if x < _LEAST_NORMAL:
         k, f = _split_normal(x * 18014398509481984.0)  # 2^_UP
         return k - _UP, f
@@ -162,14 +162,14 @@ def _split(x: float) -> tuple[int, float]:
 
 @compiled
 def _log_of(k: int, f: float, rest: float) -> float:
-    """Return ln(2^k (1 + f)) + rest, for a `rest` that is much smaller."""
+    """Return ln(2^k (1 + f)) + rest, for a `rest` much smaller than the logarithm."""
     s = f / (2.0 + f)
     z = s * s
     w = z * z
     odd = _LOG[0] + w * (_LOG[2] + w * (_LOG[4] + w * (_LOG[6] + w * _LOG[8])))
     even = _LOG[1] + w * (_LOG[3] + w * (_LOG[5] + w * (_LOG[7] + w * _LOG[9])))
     half_square = 0.5 * f * f
-    # ln(1 + f) = f − f²/2 + s(f²/2 + R): only f is large, and it is exact.
+    # ln(1 + f) = f − f²/2 + s(f²/2 + R): f is exact, and rounding affects only the smaller terms.
     correction = s * (half_square + z * (odd + z * even)) + (k * LN2_LOW + rest)
     return k * LN2_HIGH - ((half_square - correction) - f)
 
@@ -226,9 +226,10 @@ def log_add_exp(a: float, b: float) -> float:
 
 _PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
 LOG_ROOT_TWO_PI = float.fromhex("0x1.d67f1c864beb5p-1")
-# e^{-x²/2} is 0 for larger x.
+# For |x| above this, e^{-x²/2} is 0 in float64.
 _NO_DENSITY = 39.0
-# Terms of the continued fraction at x = 1, where the rest is below 2⁻⁵³ of it; larger x need fewer.
+# Number of terms of the continued fraction at x = 1, where the omitted rest is below 2⁻⁵³ of the
+# value; larger x need fewer terms.
 _MOST_TERMS = 350
 
 
@@ -255,7 +256,7 @@ def _central_area(x: float) -> float:
 
 @compiled
 def normal_cdf(x: float) -> float:
-    """Return Φ(x) to 14 digits, even if it is small."""
+    """Return Φ(x) with a relative error below about 1e-14, even if the value is small."""
     if abs(x) < 1.0:
         return 0.5 + _central_area(x)
     if abs(x) > _NO_DENSITY:
@@ -368,7 +369,7 @@ def arcsinhs(values: ArrayLike) -> Floats:
 
 @compiled
 def log_softmax(scores: Floats) -> Floats:
-    """Return the logarithms of each row's softmax."""
+    """Return the logarithm of the softmax of each row."""
     logs = np.empty(scores.shape)
     for i in range(len(scores)):
         largest = scores[i].max()
@@ -390,12 +391,13 @@ def powers(base: float, n: int) -> Floats:
 
 
 # Vectors and matrices ----------------------------------------------------------------------------
-# Loops go along rows and add numbers in this order; independent sums run in parallel.
+# Each loop adds its numbers in the order of the source. Where several sums are independent, the
+# compiler may compute them in parallel, which changes no bit.
 
 
 @compiled
 def total(values: Floats) -> float:
-    """Return the sum of a vector, from its first number to its last."""
+    """Return the sum of a vector, added from the first number to the last."""
     result = 0.0
     for i in range(len(values)):
         result += values[i]
@@ -404,7 +406,7 @@ def total(values: Floats) -> float:
 
 @compiled
 def dot(a: Floats, b: Floats) -> float:
-    """Return Σ aᵢbᵢ as the total of four interleaved sums."""
+    """Return Σ aᵢbᵢ, computed as four interleaved sums that are added at the end."""
     first = second = third = fourth = 0.0
     n = len(a) // 4 * 4
     for i in range(0, n, 4):
@@ -445,7 +447,7 @@ def transposed_times(matrix: Floats, vector: Floats) -> Floats:
 
 @compiled
 def gram(rows: Floats, weights: Floats) -> Floats:
-    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix, in order, four rows per pass."""
+    """Return Σ wᵢ xᵢxᵢᵀ over the rows xᵢ of a matrix, added in order (four rows per pass)."""
     n, width = rows.shape
     result = np.zeros((width, width))
     for i in range(0, n - 3, 4):
@@ -468,7 +470,10 @@ def gram(rows: Floats, weights: Floats) -> Floats:
 
 @compiled
 def cholesky(matrix: Floats) -> Floats:
-    """Return the upper triangular R with RᵀR = `matrix`; R has NaN if it is not positive."""
+    """Return the upper triangular R with RᵀR = `matrix`.
+
+    R has NaN entries if the matrix is not positive definite.
+    """
     n = len(matrix)
     factor = matrix.copy()
     for k in range(n):
@@ -486,7 +491,7 @@ def cholesky(matrix: Floats) -> Floats:
 
 @compiled
 def cholesky_solve(factor: Floats, vector: Floats) -> Floats:
-    """Return x with RᵀR x = b, for the upper triangular R of :func:`cholesky`."""
+    """Return x with RᵀR x = `vector`, for the upper triangular R (`factor`) of :func:`cholesky`."""
     n = len(vector)
     x = vector.copy()
     for i in range(n):

@@ -19,22 +19,26 @@ from privcurve.kernels.jit import jit
 # Widths, in bins, of the windows around each bin of an ordered column over which sums are taken.
 WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
-N_FEATURES = 2 * N_WINDOWS + 16  # of a bin
-N_COMMON = 10  # features that all bins share
-N_COLUMN = 4  # features of a column, after two means of its bins' states
-N_OUT = 2 + 2 * N_WINDOWS  # a gate, a free term, a weight and a sharpness for each window
-HEADS = 2
-FAR = 4  # a bin reads its neighbours, and the bins this far away
-# Bound that keeps exponentials of the network from overflow.
+N_FEATURES = 2 * N_WINDOWS + 16  # features of a bin
+N_COMMON = 10  # features of the entire table, which all bins share
+N_COLUMN = 4  # features of a column, in addition to two means over the states of its bins
+# Outputs for a bin: a gate and an intercept; then, for each window, a weight and a sharpness.
+N_OUT = 2 + 2 * N_WINDOWS
+HEADS = 2  # attention heads between columns
+FAR = 4  # a bin reads the bins at distances 1 and FAR on both sides
+# Upper bound of the logarithm of a sharpness, so that its exponential does not overflow.
 MOST_SHARPNESS = 20.0
 
-# Positions in `Stage.square` and `Stage.column`.
+# Positions on the second axis of `Stage.square` (first line) and of `Stage.column` (second line).
 CENTRE, LEFT, RIGHT, FAR_LEFT, FAR_RIGHT, INNER, OUTER, CONTEXT = range(8)
 QUERY, KEY, VALUE, DIRECT = range(4)
 
 
 class Stage(NamedTuple):
-    """The weights of a stage; H is the width of the network. Matrices map rows to columns."""
+    """The weights of a stage; H is the width of the network.
+
+    A weight matrix has a row per input and a column per output.
+    """
 
     first: Floats  # (N_FEATURES, or N_FEATURES + H after the first stage, H)
     first_bias: Floats  # (H,)
@@ -51,27 +55,28 @@ class Stage(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Noisy sums of residuals by bin, noisy totals of them, and public facts about both."""
+    """Noisy sums of the residuals for one class, by bin and in total, with public facts."""
 
-    positive: Floats  # (n_bins,): sums over the records of a class; all columns concatenated
+    positive: Floats  # (n_bins,): sums over the records of the class, all columns concatenated
     negative: Floats  # (n_bins,): sums over all other records
     deviations: tuple[float, float]  # standard deviations of the noise of `positive`, `negative`
     totals: tuple[float, float]  # totals over the records of the class, and over all others
     total_deviations: tuple[float, float]  # standard deviations of the noise of the totals
     starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
-    ordered: NDArray[np.bool_]  # (n_columns,)
+    ordered: NDArray[np.bool_]  # (n_columns,): whether the bins of a column are ordered
     laplace: bool  # whether the noise is Laplace noise; otherwise it is Gaussian
 
 
 class _Level(NamedTuple):
-    """Statistics of the sums over all bins."""
+    """Statistics that summarise the sums over all bins."""
 
-    share: float  # share of the class in all residuals
-    odds: float  # log-odds of the share, clipped
-    total: float  # sum of all residuals of a column
-    total_deviation: float  # standard deviation of the noise of the total
-    deviation: float  # standard deviation of the noise of a sum
-    variance: float  # variance of the noise of a bin's signal
+    share: float  # q, the share of the class's residuals in all residuals
+    odds: float  # log-odds of the share, clipped to ±5
+    total: float  # estimated sum of the residuals of all records
+    total_deviation: float  # standard deviation of the noise of `total`
+    deviation: float  # typical standard deviation of the noise of a bin's sum
+    # Variance of the noise of a bin's signal, (1 − q)·positive − q·negative.
+    variance: float
 
 
 @jit
@@ -88,7 +93,7 @@ def _tanh(x: float) -> float:
 
 @jit
 def _add_product(x: Floats, weights: Floats, to: Floats) -> None:
-    """Add the product of a row and a matrix to the row `to`, term by term."""
+    """Add the product of the row `x` and a matrix to the row `to`, in a fixed order of terms."""
     n = len(x) // 4 * 4
     for i in range(0, n, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
@@ -102,7 +107,7 @@ def _add_product(x: Floats, weights: Floats, to: Floats) -> None:
 
 @jit
 def _normalise(x: Floats, to: Floats) -> None:
-    """Write the row `x`, scaled to mean 0 and variance 1, to `to`."""
+    """Write to `to` the row `x`, shifted and scaled to mean 0 and variance 1."""
     n = len(x)
     mean = 0.0
     for i in range(n):
@@ -126,10 +131,10 @@ def _activate(x: Floats) -> None:
 def _total_of(
     by_bin: Floats, deviation: float, total: float, total_deviation: float, n_columns: int
 ) -> tuple[float, float]:
-    """Return an estimate of a total, and the standard deviation of its noise.
+    """Estimate the sum over all records from the noisy total and from the sums by bin.
 
-    The estimate is the mean of the noisy total and of the columns' totals, weighted by precision;
-    it is at least half of the standard deviation.
+    Each column's sums add up to an estimate of the total. The result is the mean of all estimates,
+    weighted by precision, and at least half of its standard deviation; then this deviation.
     """
     of_columns = 0.0
     for i in range(len(by_bin)):
@@ -160,7 +165,11 @@ def _level_of(sums: Sums) -> _Level:
 def _measure_windows(
     sums: Sums, level: _Level, j: int, i: int, ratios: Floats, signals: Floats
 ) -> None:
-    """Write the log ratio and the signal of each window around a bin of a column."""
+    """Write the log-ratio and the signal of each window around bin `i` of column `j`.
+
+    The log-ratio compares the sum over the class with the sum over other records, relative to the
+    whole table; the signal is their weighted difference in standard deviations.
+    """
     begin, end, q = sums.starts[j], sums.starts[j + 1], level.share
     prior = log(q / (1.0 - q))
     for w in range(N_WINDOWS):
@@ -183,7 +192,7 @@ def _measure_windows(
 def _write_features(
     sums: Sums, level: _Level, j: int, i: int, score: float, ratio: float, z: float, x: Floats
 ) -> None:
-    """Write the features of a bin of a column, after the features of its windows."""
+    """Write the features of bin `i` of column `j` to `x`, after the features of its windows."""
     begin, bins = sums.starts[j], sums.starts[j + 1] - sums.starts[j]
     both = sums.positive[i] + sums.negative[i]
     mass = max(both, 0.0)
@@ -220,10 +229,11 @@ def _read_bins(
     weights: Floats,
     columns: Floats,
 ) -> None:
-    """Update the states of bins by their sums.
+    """Update the states of bins from the features of their sums.
 
-    The function also writes the log ratios and signals of windows, the weight of each bin in its
-    column (its share of the records), and the last features of the columns.
+    The function also writes: `ratios` and `signals`, the log-ratios and signals of windows;
+    `weights`, the share of each bin in its column's records; and the last N_COLUMN features of
+    each column in `columns`.
     """
     width = states.shape[1]
     features, fresh = np.empty(N_FEATURES), np.empty(width)
@@ -262,7 +272,7 @@ def _read_bins(
 
 @jit
 def _read_common(stage: Stage, sums: Sums, level: _Level, intercept: float) -> Floats:
-    """Return the state that all bins share."""
+    """Return the state of the entire table, which all bins share, from its features."""
     d, n = len(sums.ordered), sums.starts[-1]
     n_ordered = 0.0
     for j in range(d):
@@ -295,7 +305,11 @@ def _mix_columns(
     common: Floats,
     mixed: Floats,
 ) -> None:
-    """Write, for each column, the input to its bins from the column and from all columns."""
+    """Write to `mixed` what each column passes to its bins.
+
+    It depends on the means over the column's bins, on the other columns (by attention), and on the
+    common state.
+    """
     d, width = mixed.shape
     bias, part = stage.column_bias[b], width // HEADS
     triples = np.empty((3, d, width))
@@ -343,7 +357,10 @@ def _mix_columns(
 def _mix_bins(
     stage: Stage, b: int, sums: Sums, normal: Floats, mixed: Floats, states: Floats
 ) -> None:
-    """Update the states of bins by neighbouring bins, by their column, and by themselves."""
+    """Update the state of each bin from its own state, its neighbours' states and its column.
+
+    A layer of each bin by itself follows.
+    """
     n, width = states.shape
     square, bias = stage.square[b], stage.square_bias[b]
     inner, change = np.empty(width), np.empty(width)
@@ -384,7 +401,10 @@ def _step(
     stage: Stage, sums: Sums, states: Floats, ratios: Floats, signals: Floats, weights: Floats,
     scores: Floats,
 ) -> None:  # fmt: skip
-    """Change the scores of bins, such that the weighted mean change of each column is 0."""
+    """Change the scores of bins by the outputs of the network.
+
+    The changes in each column have the weighted mean 0.
+    """
     n, width = states.shape
     normal, out, steps = np.empty(width), np.empty(N_OUT), np.empty(n)
     for j in range(len(sums.ordered)):
@@ -420,9 +440,9 @@ def decode(
     ----------
     stage : Stage
     sums : Sums
-        Deviations are above 0, and each column has a bin.
+        Standard deviations must be above 0, and each column must have a bin.
     states : ndarray of shape (n_bins, H)
-        The results of earlier stages; ignored in the first stage.
+        The states of the bins after the earlier stages; their values are ignored in the first one.
     scores : ndarray of shape (n_bins,)
         The scores at which the residuals were computed.
     intercept : float

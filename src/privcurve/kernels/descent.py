@@ -9,16 +9,17 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import dot, norm
 
-# Number of recent steps that estimate the curvature.
+# Number of recent steps that L-BFGS keeps to estimate the curvature.
 MEMORY = 10
 
-# A step must decrease the value by the share LOWER of the linear prediction; or, near rounding
-# errors of the value, decrease the slope along the step to the share FLATTER (Hager and Zhang,
-# 2005).
+# A step is accepted if it reduces the value by at least the share LOWER of what the slope predicts
+# (Armijo). If the value changes by less than its relative rounding error ROUNDING, a step is
+# accepted if it reduces the slope in its direction to at most the share FLATTER (Hager and Zhang,
+# 2005). A rejected step is halved; below the length SHORTEST float64 allows no progress.
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12
-# The search stops at points farther away, as it may diverge.
+# The search stops at points with a larger coordinate: it probably diverges.
 FARTHEST = 1e10
 
 
@@ -28,14 +29,14 @@ def find_lowest(
     tolerance: float,
     most_steps: int,
 ) -> tuple[Floats, bool]:
-    """Minimise a function, until its gradient is at most `tolerance` or float64 allows no progress.
+    """Minimise a function until its gradient is at most `tolerance`, or float64 allows no progress.
 
-    The search also stops beyond `FARTHEST`, if the function has no minimum.
+    If the function has no minimum, the search stops beyond `FARTHEST`.
 
     Parameters
     ----------
     function : callable
-        Returns the value at a point and the gradient.
+        It returns the value and the gradient at a point.
     start : ndarray of shape (n,)
     tolerance : float
         Bound on the largest absolute entry of the gradient.
@@ -82,7 +83,11 @@ def find_lowest(
 
 
 def _times_inverse_curvature(slope: Floats, moves: list[tuple[Floats, Floats, float]]) -> Floats:
-    """Return the slope times an estimate of the inverse curvature."""
+    """Return the product of an estimated inverse Hessian and the gradient `slope`.
+
+    This is the two-loop recursion of L-BFGS; `moves` has, for each recent step, the change of the
+    point, the change of the gradient, and their dot product.
+    """
     way, shares = slope.copy(), []
     for move, change, bend in reversed(moves):
         shares.append(dot(move, way) / bend)

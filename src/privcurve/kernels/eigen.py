@@ -6,15 +6,16 @@ import numpy as np
 
 from privcurve.kernels.arithmetic import Floats, compiled, dot, norm
 
-# Largest number of steps; convergence is cubic, so about two steps per eigenvalue suffice.
+# Maximum number of steps for an eigenvalue. As convergence is cubic, about two steps suffice.
 MOST_STEPS = 60
 
 
 @compiled
 def _tridiagonal(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return t, u and Q with QᵀTQ = `matrix`, where T has the diagonal t and the off-diagonal u.
+    """Reduce a symmetric matrix to a tridiagonal T with QᵀTQ = `matrix`, Q orthogonal.
 
-    Each Householder reflection I − vvᵀ/h, with h = vᵀv/2, clears one row.
+    Returns the diagonal of T, its off-diagonal, and Q. Each Householder reflection I − vvᵀ/h, with
+    h = vᵀv/2, clears one row.
     """
     n = len(matrix)
     a, q = matrix.copy(), np.eye(n)
@@ -63,8 +64,8 @@ def _polar(x: float, y: float) -> tuple[float, float, float]:
 def eigenvalues(matrix: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues of a symmetric matrix, unsorted, and its eigenvectors as rows.
 
-    The method is implicit QL with Wilkinson's shift, until the off-diagonal numbers of T are below
-    the rounding of its largest numbers.
+    The method is implicit QL with Wilkinson's shift. It stops when the off-diagonal numbers of the
+    tridiagonal matrix are below the rounding errors of its largest numbers.
     """
     n = len(matrix)
     values, beside, vectors = _tridiagonal(matrix)

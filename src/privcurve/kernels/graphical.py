@@ -1,9 +1,9 @@
 """Loops for distributions over many columns, stored as the tables of a junction tree.
 
 One array concatenates the tables of all cliques, the root first and parents before children.
-Another array concatenates the tables of separators in the same order: each clique has a separator
-with its parent (the root's separator has one cell). An index maps each cell of a clique to a cell
-of a smaller table.
+Another array concatenates the tables of the separators in the same order. The separator of a clique
+has the columns that it shares with its parent (the root's separator has no column, so one cell). An
+index maps each cell of a clique to a cell of a smaller table.
 """
 
 from __future__ import annotations
@@ -19,35 +19,41 @@ from privcurve.kernels.jit import jit
 
 Index = NDArray[np.int32]
 
-# The loss must decrease by the share ARMIJO of the linear prediction; the line search halves a step
-# at most HALVINGS times.
+# A step is accepted if the loss decreases by at least the share ARMIJO of the linear prediction.
+# Otherwise it is halved, at most HALVINGS times.
 ARMIJO, HALVINGS = 0.5, 30
 
 
 class CliqueCells(NamedTuple):
     """Positions of the cells of a junction tree's cliques and separators."""
 
-    starts: Ints  # (n_cliques + 1,): the first cell of each clique
+    starts: Ints  # (n_cliques + 1,): the first cell of each clique, then the number of all cells
     # (n_cells,): for each cell, the cell of its clique's separator, in the array of all separators
     own: Index
-    separated: Ints  # (n_cliques + 1,): the first cell of each clique's separator
-    parents: Ints  # (n_cliques,): −1 for the root
-    # (n_cliques + 1,): the start of each clique's part of `above`.
+    separated: Ints  # (n_cliques + 1,): the first cell of each separator, then their number
+    parents: Ints  # (n_cliques,): the position of each clique's parent; −1 for the root
+    # (n_cliques + 1,): where each clique's part of `above` starts; the root's part is empty.
     above_starts: Ints
+    # For each clique, and each cell of its parent: the cell of the clique's separator, in the array
+    # of all separators.
     above: Index
 
 
 class TableCells(NamedTuple):
-    """Positions of the cells of measured tables in cliques."""
+    """Positions of the cells of measured tables in the tables of cliques."""
 
-    cliques: Ints  # (n_tables,): a clique that has all columns of each table
-    starts: Ints  # (n_tables + 1,): the start of each table's part of `places`
-    places: Index  # for each cell of the clique, the cell of the table in the array of all tables
+    cliques: Ints  # (n_tables,): for each table, a clique that has all of its columns
+    starts: Ints  # (n_tables + 1,): where each table's part of `places` starts
+    # For each table, and each cell of its clique: the table's cell, in the array of all tables.
+    places: Index
 
 
 @jit
 def _clique_size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
-    """Return the size of the clique that eliminating a column would create now."""
+    """Return the number of cells of the clique that the elimination of column `v` would create.
+
+    `left` says which columns are not yet eliminated.
+    """
     size = widths[v]
     for u in range(len(widths)):
         if adjacent[v, u] and left[u] and u != v:
@@ -59,23 +65,23 @@ def _clique_size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
 def triangulate(
     adjacent: Bools, widths: Floats, most: float, cliques: Bools
 ) -> tuple[float, Bools]:
-    """Eliminate columns one by one, always the column with the smallest clique.
+    """Triangulate a graph: eliminate columns one by one, always the one with the smallest clique.
 
     Parameters
     ----------
     adjacent : ndarray of shape (n, n)
-        Whether two columns share a table; the function adds edges in place.
+        Whether two columns share a table. The function adds the edges of the triangulation.
     widths : ndarray of shape (n,)
         Number of values of each column.
     most : float
-        The function stops if cliques have more cells than this.
+        The function stops adding up cells when their number exceeds this.
     cliques : ndarray of shape (n, n)
         Output: the columns of the clique of each step.
 
     Returns
     -------
     total : float
-        Number of cells of all maximal cliques.
+        Number of cells of all maximal cliques, or a number above `most`.
     kept : ndarray of shape (n,)
         Whether the clique of each step is maximal.
     """
@@ -115,7 +121,8 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # Then the clique of the next member contains all later members.
+        # The clique of this step minus its own column is contained in the clique of its next
+        # member. If both have the same size, they are equal, so that the next one is not maximal.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
@@ -123,7 +130,7 @@ def triangulate(
 
 @jit
 def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
-    """Return the size of the triangulation after adding each candidate as a further table.
+    """Return the number of cells of the triangulation if one candidate is added as a table.
 
     Parameters
     ----------
@@ -135,7 +142,7 @@ def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates:
     Returns
     -------
     ndarray of shape (n_candidates,)
-        Numbers of cells; exact up to `most`.
+        A number for each candidate, exact up to `most`.
     """
     sizes = np.zeros(len(candidates))
     cliques = np.zeros(adjacent.shape, np.bool_)
@@ -151,13 +158,15 @@ def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates:
 
 @jit
 def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
-    """Compute the marginals of cliques from their log potentials, from leaves to root and back.
+    """Compute the marginals of cliques from their log-potentials by message passing.
+
+    Messages go from the leaves to the root and back.
 
     Parameters
     ----------
     tree : CliqueCells
     potentials : ndarray of shape (n_cells,)
-        The function adds messages in place.
+        Log-potentials of the cliques' cells. The function adds messages in place.
     beliefs : ndarray of shape (n_cells,)
         Output; the cells of each clique add up to 1.
     """
@@ -173,12 +182,13 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
             sums[own[i]] += beliefs[i]
         if parents[k] >= 0:
             first, shift = starts[parents[k]], above_starts[k]
-            # The message to the parent: the logarithm of the sum below.
+            # The message to the parent: the logarithm of the sum over this clique's other columns.
             for s in range(separated[k], separated[k + 1]):
                 largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
                 potentials[first + i] += largest[above[shift + i]]
-    # Now `beliefs` holds each clique's probabilities given its separator, not yet normalised.
+    # Now `beliefs` has the probabilities of each clique given its separator, not yet normalised.
+    # Multiply them by the marginals of the separators, from the root to the leaves.
     ratios = np.zeros(separated[n])
     for k in range(n):
         if parents[k] < 0:
@@ -224,23 +234,24 @@ def descend(
 ) -> tuple[float, float]:
     """Fit marginals to measured tables by entropic mirror descent with a line search.
 
-    The loss is half the weighted sum of squares of (marginals − `aims`). A step adds a multiple of
-    the loss's gradient to the parameters.
+    The loss is half the weighted sum of squares of (marginals − `aims`). A step subtracts a
+    multiple of its gradient, with respect to the marginals, from the parameters.
 
     Parameters
     ----------
     tree : CliqueCells
     measured : TableCells
     aims, weights : ndarray of shape (n_measured,)
+        The cells of all measured tables, and their weights.
     theta : ndarray of shape (n_measured,)
-        Parameters; changed in place.
+        The model's parameters, which are changed in place.
     beliefs : ndarray of shape (n_cells,)
         Output: the marginals of cliques.
     step : float
-        Length of the first trial step; each next trial doubles the last step.
+        Half the length of the first trial step. Each later trial doubles the last step's length.
     n_steps : int
     tolerance : float
-        Stop if a step decreases the loss by less than this share.
+        Stop if a step decreases the loss by at most this share.
 
     Returns
     -------
@@ -267,7 +278,7 @@ def descend(
                 break
             step /= 2
         else:
-            # No step decreases the loss: return to the last point.
+            # No trial step was accepted: compute the marginals of the last point again.
             _write_marginals(tree, measured, theta, beliefs, tables)
             return step, loss
         for i in range(len(theta)):
@@ -280,7 +291,10 @@ def descend(
 
 @jit
 def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
-    """Compute a column's joint table with one part of a clique, from its table with another part.
+    """Compute a column's joint table with some columns of a clique from its table with others.
+
+    The column is not in the clique. Given the first part of the clique's columns, it must be
+    independent of the rest of the clique.
 
     Parameters
     ----------
@@ -289,7 +303,7 @@ def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: F
     cells : ndarray of shape (n_cells,)
         The clique's table.
     before, after : ndarray of shape (n_cells,)
-        For each cell, the cell of the first part, and of the second part.
+        For each cell of the clique, the cell of the first part, and of the second part.
     carried : ndarray of shape (n_after, width)
         Output: the function adds the joint table of the second part and the column.
     """

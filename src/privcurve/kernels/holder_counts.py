@@ -1,4 +1,4 @@
-"""The counts of a party: records of a node by bin and class, and answers to questions.
+"""Loops over counts of a party's records: by question and class, and scores of splits.
 
 A *question* is a range of bins of one column; the answer of a record is yes if its bin is in the
 range. An ordered column has one question for each threshold, any other column one for each bin.
@@ -19,19 +19,18 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
-# The purity gain if a denominator of noisy counts is 0.
+# The purity gain that stands for an undefined one, if noisy counts in a denominator add up to 0.
 NO_GAIN = -1.0
 
 
 class Questions(NamedTuple):
-    """All questions about a record."""
+    """All questions about the bins of a record, in the order of the columns."""
 
-    columns: Ints  # (n_questions,), not decreasing
+    columns: Ints  # (n_questions,): the column of each question
     low: Ints  # (n_questions,): the first bin of the range, numbered through all columns
     high: Ints  # (n_questions,): the last bin of the range
-    # (n_questions,): the same question as `privcurve.kernels.trees.choice` numbers it.
-    numbers: Ints
-    starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
+    numbers: Ints  # (n_questions,): the number of the question in `privcurve.kernels.trees.choice`
+    starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
 
 
 def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
@@ -51,16 +50,17 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
 
 
 def places_of(columns: Sequence[int], starts: Ints) -> Ints:
-    """Return the bins of some columns, in the numbering through all columns."""
+    """Return the bins of the given columns; bins are numbered through all columns."""
     return np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])
 
 
 @jit
 def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
-    """Return F = n·G(shares of the classes), a criterion times the number of records.
+    """Return F = n·G(p): the impurity of records, times their number n = Σ counts.
 
-    G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) for two classes, or 2(1 − max p). For two
-    equal shares each of them is 1. Counts must be at least 0.
+    With the shares p of the classes, G is 2(1 − Σp²) for Gini; the entropy to base 2; 2√(p₀p₁) for
+    the root of Gini (two classes); and else 2(1 − max p). Each is 1 for two equal shares. Counts
+    must be at least 0.
     """
     n = 0.0
     largest = 0.0
@@ -89,7 +89,7 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
 def part_node(
     bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
-    """Return the rows of a node with the answer no, and the rows with the answer yes."""
+    """Split the rows of a node by a question: return the rows that answer no, and yes."""
     no = np.empty(len(rows), np.int64)
     yes = np.empty(len(rows), np.int64)
     n_no = 0
@@ -107,9 +107,10 @@ def part_node(
 
 @jit
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return the sum of F over both sides of each question; negative counts count as 0.
+    """Return for each question the sum of F (see `weighted_impurity`) over both sides.
 
-    `no` and `yes` are of shape (n_questions, n_classes).
+    `no` and `yes`, of shape (n_questions, n_classes), have the noisy counts of the sides. Negative
+    counts are taken as 0.
     """
     values = np.empty(len(yes))
     side = np.empty(yes.shape[1])
@@ -125,17 +126,22 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
 @jit
 def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return −(sum of F over both sides) of each question, from exact counts."""
+    """Return the score of each question, −(sum of F over both sides), from exact counts.
+
+    `totals` has the counts of the node by class; `yes`, of shape (n_questions, n_classes), the
+    counts of records with the answer yes.
+    """
     return -split_values(totals - yes, yes, criterion)
 
 
 @jit
 def family_counts(yes: Floats, totals: Floats) -> Floats:
-    """Return the three families of counts of each question (NoisyCounts, appendix A.4).
+    """Return the three families of counts of each question that the paper's NoisyCounts releases.
 
-    The result has the shape (n_questions, 3 · n_classes + 2): records with the answer no by class,
-    records with the answer yes by class, all records by class, and all records by answer. `yes` has
-    the shape (n_questions, n_classes).
+    They are the joint counts by answer and class, the counts by class, and the counts by answer
+    (papers/distributed, appendix A.4). The result has shape (n_questions, 3 · n_classes + 2): the
+    answer no by class, the answer yes by class, all records by class, all records by answer. `yes`,
+    of shape (n_questions, n_classes), has the records with the answer yes; `totals` all records.
     """
     k = len(totals)
     families = np.empty((len(yes), 3 * k + 2))
@@ -156,10 +162,11 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 
 @jit
 def family_gains(families: Floats, criterion: int) -> Floats:
-    """Return J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
+    """Return the purity gain of each question, from the noisy counts of :func:`family_counts`.
 
-    Negative counts count as 0. G(node) uses the counts by class, shares use the counts by side, and
-    G(side) uses the joint counts. If one of these families sums to 0, J = −1.
+    The gain is J(h) = G(node) − Σ share of a side · G(side). G(node) uses the counts by class, the
+    shares use the counts by answer, and G(side) uses the joint counts. Negative counts are taken as
+    0. If counts in a denominator add up to 0, the gain is `NO_GAIN`.
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))

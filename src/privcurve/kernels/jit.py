@@ -1,15 +1,17 @@
 """Compile loops with Numba once on each machine, and cache them on disk for later processes.
 
-Numba numbers the cache files of a function. Two processes that compile a function for different
-argument types at the same time may use the same number; a later process then calls machine code for
-other types, which ends in an error or in a wrong number. In this module the name of a file is a
-hash of argument types, processor and the function's code.
+This module changes Numba's cache in two ways:
 
-Two base classes are not public in Numba, so pyproject.toml allows no Numba version that is newer
-than the tested one (`.ci/versions newest`).
+- Numba numbers the cache files of a function. Two processes that compile a function for different
+  argument types at the same time may choose the same number; a later process then calls machine
+  code for other types, which ends in an error or a wrong result. Here the name of a file is a hash
+  of argument types, processor and the function's code.
+- Numba takes a cache file as valid as long as the function's own file is unchanged. Here the files
+  of the compiled functions that it calls, and the global numbers that it uses, must be unchanged
+  too.
 
-A cache file is valid while the function's file, the files of the compiled functions that it calls,
-and its global numbers are unchanged. (Numba checks only the function's file.)
+Two base classes are not public in Numba, so pyproject.toml allows no newer Numba version than the
+tested one (`.ci/versions newest`).
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 class _Files(IndexDataCacheFile):
-    """The cache files of a function; a file's name depends on types, processor and code."""
+    """The cache files of a function, named by a hash of types, processor and code."""
 
-    def save(self, key: Any, data: Any) -> None:
-        # Data of older code may refer to functions that no longer exist, so unpack only after
-        # comparing stamps.
+    def save(self, key: object, data: object) -> None:
+        # Store the data packed: data of older code may refer to functions that no longer exist, so
+        # `load` must compare the stamps before it unpacks them.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: object) -> Any:
         try:
             version, stamp, packed = self._load_data(self._name_of(key))
             is_current = (version, stamp) == (self._version, self._source_stamp)
@@ -41,13 +43,13 @@ class _Files(IndexDataCacheFile):
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
             return None  # the file is missing or incomplete: Numba compiles the function
 
-    def _name_of(self, key: Any) -> str:
+    def _name_of(self, key: object) -> str:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
         return self._data_name_pattern.replace("{number:d}", digest[:16])
 
 
 class _Cache(FunctionCache):
-    """The cache of a function."""
+    """The cache of a compiled function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -56,7 +58,11 @@ class _Cache(FunctionCache):
 
 
 def _stamps_of(function: Callable[..., Any]) -> list[Any]:
-    """Return stamps of the called functions' files, and the global numbers of a function."""
+    """Return what a function's code depends on outside of its file.
+
+    These are the stamps of the files of compiled functions that it names, and the values of its
+    global numbers and tuples.
+    """
     stamps: list[Any] = []
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
@@ -68,7 +74,9 @@ def _stamps_of(function: Callable[..., Any]) -> list[Any]:
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a function of arrays and numbers at its first call; it releases the GIL.
+    """Decorate a function of arrays and numbers, so that its first call compiles it.
+
+    The compiled function releases the GIL.
 
     In such a function, copy an array into another by a loop: ``out[:] = values`` also compiles a
     message about unequal shapes, which takes 3 s in each process that compiles.
@@ -76,7 +84,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     function : callable
-        See :func:`numba.njit`.
+        Python code that :func:`numba.njit` can compile.
     **options
         Other options of Numba, such as `error_model` and `inline`.
     """

@@ -1,10 +1,11 @@
 """LazyBB over 1-rules (thesis, Algorithms 1 and 2): the loop over rounds.
 
-Literals are numbered in the order of the domain: bin ``b`` (numbered through all columns) has the
-literals 2b ("x is in the bin": +1, else −1) and 2b + 1 (its negation). The last two literals are
-the constants +1 and −1. One signed histogram, Σ μ·y of the rows in each bin, determines the error
-of every literal. Weights are integers (see :mod:`privcurve.kernels.projection`), so errors are
-exact, and a fit has the same bits for any order of the rows.
+A literal is a classifier that looks at one bin. With bins numbered through all columns, bin ``b``
+has the literals 2b (+1 for rows in the bin, else −1) and 2b + 1 (its negation). The last two
+literals are the constants +1 and −1. The error of a literal is the weight μ of the rows that it
+classifies wrongly; one signed histogram, Σ μ·y over the rows in each bin, determines the errors of
+all literals. Weights are integers (see :mod:`privcurve.kernels.projection`), so errors are exact,
+and a fit has the same bits for any order of the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import pick_least
 
-# A bin that no row is in: with it, a constant is a literal.
+# A code that no row has. With it, `_vote` treats a constant like the literal of an empty bin.
 NO_CODE = np.uint32(2**32 - 1)
 
 
@@ -35,7 +36,7 @@ def boost(
     noise: Floats | None,
     begin: Ints | None = None,
 ) -> tuple[Ints, float]:
-    """Pick a literal in each round.
+    """Pick a literal in each round, by its noisy error.
 
     Parameters
     ----------
@@ -68,10 +69,11 @@ def boost(
     """
     if noise is None:
         noise = np.empty((0, 0))
-    # Undo the sign of the label: the kernel mirrors the levels of negative rows.
+    # The kernel counts votes for +1 and mirrors the levels of negative rows. So convert margins,
+    # which have the sign of the label, to scores.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
-    # A plan's rates are read-only, which Numba takes for another type: a copy avoids a compilation.
+    # Numba would compile the kernel again for a read-only array such as a plan's rates: copy it.
     picks, largest = _boost(rows, positive, counts, weighed, rates.copy(), noise)
     return picks, float(largest)
 
@@ -137,7 +139,7 @@ def _add_rows(
     even = n_groups - n_groups % 2
     for i in range(n_rows):
         weight = signed[state[i]] * counts[i]
-        # Two rows at a time: a plain loop compiles to code of half the speed.
+        # Two groups at a time: a plain loop compiles to code of half the speed.
         for g in range(0, even, 2):
             sums[cells[i, g]] += weight
             sums[cells[i, g + 1]] += weight
@@ -157,7 +159,7 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
 
 @jit
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
-    """Return the weight of the rows that a literal classifies wrongly, in multiples of 1/unit.
+    """Return the weight of the rows that a literal classifies wrongly, in units of the weights.
 
     `bins` has Σ μ·y over the rows in each bin; the two weights are Σ μ over the rows of each label.
     """
@@ -201,7 +203,7 @@ def _vote(
 
 @jit
 def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
-    """Return the sum of votes of each row: `offset` plus `table[bin]` for each of its bins."""
+    """Return the sum of the votes for each row: `offset` plus `table[bin]` for each of its bins."""
     n_rows, n_columns = codes.shape
     votes = np.empty(n_rows, np.int64)
     for i in range(n_rows):
@@ -213,11 +215,11 @@ def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int)
 
 
 def vote_table(picks: Ints, n_bins: int) -> tuple[Ints, int]:
-    """Return the net votes of each bin, and an offset for all rows, from picked literals."""
+    """Convert picked literals to the `table` of votes by bin and the `offset` of `count_votes`."""
     signs = 1 - 2 * (picks & 1)
     in_bin = picks < 2 * n_bins
     table = np.zeros(n_bins, dtype=np.int64)
-    # A literal gives +1 in its bin and −1 elsewhere: 2 in the bin, −1 for all.
+    # A literal votes +1 in its bin and −1 elsewhere, which is −1 for all rows plus 2 in the bin.
     np.add.at(table, picks[in_bin] >> 1, 2 * signs[in_bin])
     offset = int(signs[~in_bin].sum() - signs[in_bin].sum())
     return table, offset
@@ -234,10 +236,10 @@ def round_scores(
     normalise: bool,
     begin: Ints | None = None,
 ) -> Floats:
-    """Return the errors of all literals in the round after some picks.
+    """Return the errors of all literals in the round that follows some picks.
 
-    With the rates and the mechanism, the errors determine the exact distribution of the next pick.
-    Tests and audits use this function; :func:`boost` does not.
+    They determine the exact distribution of the next pick. Only tests and audits use this function;
+    it computes errors in another way than :func:`boost`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """LazyBB over decision trees (thesis, Algorithms 2 and 3): the loop over rounds.
 
 One round weighs the records by their margins, grows a tree (see
-:mod:`privcurve.kernels.trees.growth`), labels its leaves, and lets it vote. A single tree
-is one round: all records weigh the same.
+:mod:`privcurve.kernels.trees.growth`), labels its leaves, and adds its votes to the margins. A
+single tree is a single round with equal weights of all records.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from privcurve.kernels.trees.growth import GrowingTree, RoundRows, grow_best_fir
 
 
 class BinnedRows(NamedTuple):
-    """Rows, ready for the tree kernels."""
+    """Rows in the form that the tree kernels take."""
 
-    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
-    labels: NDArray[np.uint8]  # (n_rows,): 0 or 1, the positive one
-    counts: Ints  # (n_rows,)
-    n_bins: Ints  # (n_columns,)
+    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
+    labels: NDArray[np.uint8]  # (n_rows,): 1 for the positive label, else 0
+    counts: Ints  # (n_rows,): number of records of each row
+    n_bins: Ints  # (n_columns,): number of codes of each column
 
     def questions(self, thresholds: bool) -> Ranges:
-        """Return the questions of trees: for each bin, and with `thresholds` for thresholds."""
+        """Return the questions that trees may ask: one per bin, and with `thresholds` one more."""
         width = int(self.n_bins.sum())
         return ranges(np.arange(2 * width if thresholds else width), self.n_bins)
 
@@ -37,31 +37,33 @@ class BinnedRows(NamedTuple):
 class TreeNoise(NamedTuple):
     """All random numbers of a fit. The kernel adds scores to them in place."""
 
-    # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or standard
-    # exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1), uniform. The last axis
-    # has length 0 at ε = ∞.
+    # Noise of the choices of splits. Trees grown by levels: (n_rounds, 2**depth − 1, n_questions),
+    # Gumbel for the exponential mechanism or standard exponential for permute-and-flip. Trees grown
+    # best first: (n_rounds, n_splits, 1), uniform. At ε = ∞ the last axis has length 0.
     splits: Floats
-    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2): for 1-rules in place of the last level of
-    # splits; drawn like `splits`. Without 1-rules, all lengths but the first may be 0.
+    # Noise of the choices of 1-rules, which may replace the last level of splits:
+    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2), drawn like `splits`. Without 1-rules, all
+    # lengths but the first may be 0.
     rules: Floats
-    # (n_rounds, n_nodes): added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
+    # (n_rounds, n_nodes): noise that is added to rate · margin of a leaf. It is 0 at ε = ∞ and with
+    # 1-rules.
     labels: Floats
 
 
 class Forest(NamedTuple):
-    """Trees in the form of model files, in the order of the rounds."""
+    """Trees in the order of the rounds, as model files store them."""
 
-    # (n_trees, n_nodes): the number of a node's question, see `privcurve.kernels.trees.form`; −1
-    # for a leaf.
+    # (n_trees, n_nodes): the number of each node's question (see `privcurve.kernels.trees.form`);
+    # −1 for a leaf.
     splits: Ints
-    # (n_trees, n_nodes): the left child (answer no); the right child (answer yes) is the next
-    # node. 0 for a leaf.
+    # (n_trees, n_nodes): the child for the answer no; the child for yes is the node after it. 0 for
+    # a leaf.
     children: Ints
     labels: Signs  # (n_trees, n_nodes): −1 or +1 for a leaf; 0 for an internal node
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return the number of nodes of a full tree of `depth`; if it is 0, of `n_splits` splits."""
+    """Return the number of nodes of a complete tree of `depth`; if 0, of a tree of `n_splits`."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -80,7 +82,7 @@ def boost_trees(
     noise: TreeNoise,
     begin: Ints | None = None,
 ) -> tuple[Forest, float]:
-    """Grow a tree in each round.
+    """Grow a tree in each round, with noisy choices of splits and noisy labels of leaves.
 
     Parameters
     ----------
@@ -88,20 +90,20 @@ def boost_trees(
     density, learning_rate : float
         κ and λ.
     depth : int
-        Number of levels of a tree grown by levels; 0: trees are grown best first.
+        Number of levels of splits of trees grown by levels; 0: trees are grown best first.
     n_splits : int
-        Internal nodes of a tree grown best first.
+        Number of internal nodes of a tree grown best first.
     thresholds : bool
-        Whether trees grown by levels may ask for thresholds too.
+        Whether trees may also ask whether a code is at most a threshold.
     criterion : str
         One of `CRITERIA`.
     rates, label_rates : ndarray of shape (n_rounds,)
-        Factors of the splits' scores and of the leaves' margins (or of the errors of 1-rules). All
-        infinite: no noise.
+        Factors of the scores of splits, and of the margins of leaves (or the errors of 1-rules). If
+        all are infinite there is no noise.
     rules : bool
-        Whether the nodes of the last level get 1-rules; by levels only.
+        Whether the nodes of the last level choose 1-rules; only for trees grown by levels.
     normalise : bool
-        Whether weights are relative to their sum |μ| (as published), or to κn
+        Whether weights are divided by their sum |μ| (as published), or by κn
         (docs/proofs.md, 'LazyBB: first rounds').
     noise : TreeNoise
     begin : ndarray of shape (n_rows,), optional
@@ -116,14 +118,14 @@ def boost_trees(
     Raises
     ------
     ValueError
-        If rates are finite and there is no noise.
+        If rates are finite, but `noise` is empty.
     """
-    # The kernel takes an empty axis for "no noise", so check that no noise is needed.
+    # The kernel adds no noise if an axis is empty; check that none is needed then.
     private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
         raise ValueError("noise must have all arrays if rates are finite; got an empty one")
-    # A plan's rates are read-only, which Numba takes for another type: copies avoid a compilation.
+    # Numba would compile the kernel again for read-only arrays such as a plan's rates: copy them.
     splits, children, labels, largest = _boost(
         RoundRows(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
         rows.counts, weighing(rows.counts, begin, density, learning_rate, normalise),

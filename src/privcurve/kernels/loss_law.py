@@ -1,6 +1,7 @@
-"""The law of a privacy loss on a grid, and of a sum of independent losses, by a fast transform.
+"""The distribution of a privacy loss on a grid, and of a sum of independent losses, by an FFT.
 
-Only sums, products, quotients and roots, in a fixed order: the same bits on every machine.
+The code uses only sums, products, quotients and roots in a fixed order, so that it has the same
+bits on every machine.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ Complexes = NDArray[np.complex128]
 
 @compiled
 def loss_at(z: float, p: float, r: float, c: float) -> float:
-    """Return the loss of an answer z: of (1−p)N(0) + pN(c) against (1−r)N(0) + rN(−c)."""
+    """Return the privacy loss of the answer z between two mixtures of normal distributions.
+
+    It is the logarithm of the density of (1−p)N(0, 1) + pN(c, 1) at z, over the density of
+    (1−r)N(0, 1) + rN(−c, 1).
+    """
     half = 0.5 * c * c
     return log1p(p * expm1(c * z - half)) - log1p(r * expm1(-c * z - half))
 
 
 @compiled
 def _answer_of(loss: float, p: float, r: float, c: float) -> float:
-    """Return the answer z of a loss; infinite where no answer has one so small or large."""
+    """Return the answer z with a given privacy loss: the inverse of `loss_at`.
+
+    It is ±∞ if no answer has so large or so small a loss.
+    """
     gap = expm1(loss) * (1.0 - r) + (p - r)
     small = exp(-0.5 * c * c)
     if p == 0.0 and gap >= 0.0:
@@ -43,7 +51,10 @@ def _answer_of(loss: float, p: float, r: float, c: float) -> float:
 
 @compiled
 def _between(low: float, high: float) -> float:
-    """Return the probability of N(0, 1) between two numbers, from the nearer tail."""
+    """Return the probability of N(0, 1) between two numbers.
+
+    It is a difference in the nearer tail, which avoids cancellation.
+    """
     if low + high > 0.0:
         low, high = -high, -low
     return normal_cdf(high) - normal_cdf(low)
@@ -51,13 +62,14 @@ def _between(low: float, high: float) -> float:
 
 @compiled
 def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -> Floats:
-    """Return ln of masses on the multiples of `step` from `first` to `last` that dominate a loss.
+    """Return the logarithms of masses on a grid that dominate the distribution of a loss.
 
-    The loss is of (1−p)N(0) + pN(c) against (1−r)N(0) + rN(−c). The mass between two multiples goes
-    to both, so that it keeps its probability under either law; mass below `first` goes to `first`,
-    and mass above `last` is left out.
+    :func:`loss_at` defines the loss; the grid has the multiples of `step` from `first` to `last`.
+    The mass between two multiples is divided between them, such that its probability under
+    both mixtures stays the same. Mass below `first` moves up to `first`; mass above `last` is left
+    out.
     """
-    # More than rounding takes from a mass, and from its upper part.
+    # Increases that are larger than the rounding errors of a mass, and of its upper part.
     more, upward = 1.0 + 2.0**-32, 2.0**-30
     law = np.zeros(last - first + 1)
     low = _answer_of(first * step, p, r, c)
@@ -83,7 +95,11 @@ def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -
 
 @compiled
 def tilted(law: Floats, first: int, step: float, tilt: float) -> tuple[float, float, float]:
-    """Return ln Σ mass·e^(tilt·loss), and the mean and variance of the loss under such masses."""
+    """Return ln Σ mass·e^(tilt·loss), and the mean and variance of the loss under tilted masses.
+
+    `law` has the logarithms of the masses on the multiples of `step` from `first` on; the tilted
+    masses are proportional to mass·e^(tilt·loss).
+    """
     most = -np.inf
     for k in range(len(law)):
         most = max(most, law[k] + tilt * step * (first + k))
@@ -102,12 +118,12 @@ def tilted(law: Floats, first: int, step: float, tilt: float) -> tuple[float, fl
 
 @compiled
 def _roots(n: int) -> Complexes:
-    """Return the n-th roots of unity with the exponents 0 … n/2 − 1, by half angles."""
+    """Return the powers 0 … n/2 − 1 of the n-th root of unity, computed by halving angles."""
     roots = np.ones(max(n // 2, 1), dtype=np.complex128)
     cosine, sine = -1.0, 0.0
     at = n // 2
     while at > 1:
-        # The root of half the angle, then its odd powers from even ones.
+        # Compute the root of half the angle, then its odd powers from the even ones.
         half = math.sqrt(max(0.5 * (1.0 + cosine), 0.0))
         cosine, sine = half, (1.0 if cosine == -1.0 else sine / (2.0 * half))
         at //= 2
@@ -118,7 +134,7 @@ def _roots(n: int) -> Complexes:
 
 @compiled
 def _transform(values: Complexes, roots: Complexes) -> None:
-    """Write the Fourier transform of values in their place; their number is a power of two."""
+    """Replace values by their discrete Fourier transform; their number must be a power of two."""
     n = len(values)
     j = 0
     for i in range(1, n):
@@ -151,10 +167,20 @@ def add_losses(
     tilt: float,
     n: int,
 ) -> None:
-    """Multiply a spectrum by the spectrum of n losses, tilted to a total of 1, with its errors.
+    """Add n independent losses to a sum of losses: multiply its spectrum by theirs, in place.
 
-    An output of a transform is off by at most 4 roundings of the total in each of its stages, a
-    product of complex numbers by 3.
+    Parameters
+    ----------
+    spectrum : ndarray of shape (size,)
+        The Fourier transform of the masses of the sum.
+    errors : ndarray of shape (size,)
+        Bounds on the rounding errors of `spectrum`, which are updated. Each stage of a transform
+        adds an error of at most 4 roundings of the total, a complex product 3.
+    law, first, step
+        The distribution of one loss: see :func:`tilted`.
+    tilt : float
+        The masses are tilted, and scaled to a total of 1.
+    n : int
     """
     size = len(spectrum)
     log_total = tilted(law, first, step, tilt)[0]
@@ -165,7 +191,7 @@ def add_losses(
     _transform(values, _roots(size))
     error = stage_error(size)
     for k in range(size):
-        # The (n − 1)-th power by squares, and the power of the largest size that it may have.
+        # Compute the (n − 1)-th power by squaring, and a bound on its size including errors.
         left, square, power = n - 1, values[k], complex(1.0, 0.0)
         most, size_power = abs(values[k].real) + abs(values[k].imag), 1.0
         most = min(most, 1.0) + error
@@ -184,7 +210,7 @@ def add_losses(
 
 @compiled
 def stage_error(size: int) -> float:
-    """Return how far an output of a transform of numbers that add up to 1 may be off."""
+    """Return a bound on the rounding error of the transform of `size` numbers that add up to 1."""
     error, left = 4.0 * 2.0**-53, size
     while left > 1:
         error += 4.0 * 2.0**-53
@@ -196,9 +222,11 @@ def stage_error(size: int) -> float:
 def excess_above(
     spectrum: Complexes, errors: Floats, epsilon: float, start: int, step: float, tilt: float
 ) -> float:
-    """Return Σ mass·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over losses above ε, and its rounding.
+    """Return an upper bound on δ(ε) of a sum of losses, up to the scale of its tilted masses.
 
-    The spectrum is of the losses, and `start` is the least multiple of `step` that they may be.
+    It is Σ mass·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over all losses above ε, plus all rounding
+    errors. `spectrum` and `errors` are from :func:`add_losses`; the losses are multiples of `step`,
+    from `start` on.
     """
     size = len(spectrum)
     values = np.conj(spectrum)

@@ -1,4 +1,4 @@
-"""Logistic regression on few columns by Newton's method: exact in a few steps."""
+"""Logistic regression on few columns by Newton's method, exact to rounding in a few steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 
-# Stop after a step whose largest entry is below this share of the solution's largest entry.
+# The last step is the first whose largest entry is at most this share of the solution's.
 LAST_STEP = 1e-8
 
 # A step that moves each margin by at most m can't increase the value if m ≤ 1.79. Reason: the third
@@ -24,13 +24,14 @@ LAST_STEP = 1e-8
 # factor e^m, and the value by at most λ²((e^m − 1 − m)/m² − 1), where λ is Newton's decrement.
 SURE_MOVE = 1.7
 
-# A relative increase of the value below this share counts as rounding.
+# An increase of the value by less than this share of it may be due to rounding and is accepted. A
+# step is not halved below the share SHORTEST of Newton's step.
 ROUNDING = 1e-13
 SHORTEST = 1e-8
 
 
 class NoMinimumError(ArithmeticError):
-    """Newton's method did not reach a minimum."""
+    """Newton's method did not reach a minimum, which may not exist."""
 
 
 def minimise_logistic(
@@ -51,13 +52,13 @@ def minimise_logistic(
         −1 or +1.
     weights : ndarray of shape (n_rows,)
     penalty : ndarray of shape (n_columns,)
-        λ; at most one entry is 0, and then both signs must occur.
+        λ, the L2 penalties. At most one entry may be 0; both signs must occur then.
     start : ndarray of shape (n_columns,), optional
-        The first θ; default zero.
+        The θ at which the search starts; 0 by default.
     offset : ndarray of shape (n_rows,) or float
-        o.
+        o, added to the score of each row.
     tilt : ndarray of shape (n_columns,) or float
-        b.
+        b, the linear term.
 
     Returns
     -------
@@ -85,7 +86,8 @@ def minimise_logistic(
         if np.isnan(step).any():
             raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
-            # Each step squares the error: after this step the error is below rounding.
+            # Near the minimum a step squares the relative error, so after this one it is below
+            # rounding.
             return theta - step
         proposed = theta - step
         moved = y * (offset + times(rows, proposed))

@@ -1,9 +1,9 @@
-"""Joint codes of several columns, to add a row to all histograms with few additions.
+"""Joint codes of several columns, which make the histograms of all columns faster.
 
-A histogram for each column adds each row's weight once per column. So this module divides the
-columns into groups, and numbers the combinations of bins that occur in a group: *cells*. A row then
-adds its weight to one cell per group; at the end, each column sums the cells of its group. Results
-are equal to the plain method's, as sums of integers don't depend on the order.
+The plain method adds the weight of each row once per column. This module divides the columns into
+groups, and numbers the combinations of bins that occur in a group, called *cells*. The weight of a
+row is then added to one cell per group; at the end, each column sums up the cells of its group. The
+histograms are the same, because sums of integers do not depend on the order.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints, bin_starts
 from privcurve.kernels.jit import jit
 
-# Largest number of cells of a group: more would not stay in the first-level cache.
+# Largest number of cells of a group: the sums of more would not stay in the first-level cache.
 LARGEST_GROUP = 512
 # Number of rows that decide the grouping.
 SAMPLE = 4096
-# Largest number of possible combinations in a group, to bound the memory for numbering.
+# Largest number of possible combinations of bins in a group, which limits the memory for numbering.
 LARGEST_PRODUCT = 2**20
-# A column may join one of this many latest groups.
+# A column may join only one of the latest groups, at most this many; this limits the search.
 OPEN_GROUPS = 8
 
 
 class PackedRows(NamedTuple):
-    """Rows, ready for the histogram kernels."""
+    """Rows in the form that the histogram kernels take."""
 
-    columns: NDArray[np.uint16]  # (n_columns, n_rows): the codes, a column contiguous
+    columns: NDArray[np.uint16]  # (n_columns, n_rows): the codes; each column is contiguous
     cells: NDArray[Any]  # (n_rows, n_groups), uint16 or uint32: the cell of each row in each group
-    # (n_groups + 1,): cells `group_starts[g]` up to `group_starts[g + 1]` belong to group g.
+    # (n_groups + 1,): the cells of group g are `group_starts[g]` up to `group_starts[g + 1]`
+    # (exclusive).
     group_starts: Ints
-    groups: Ints  # (n_columns,): which group a column is in
+    groups: Ints  # (n_columns,): the group of each column
     # (n_columns, largest number of cells of a group): the bin of column j in each cell of its
     # group.
     cell_bins: NDArray[np.uint32]
@@ -41,7 +42,7 @@ class PackedRows(NamedTuple):
 
 
 def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
-    """Group the columns and number the cells."""
+    """Divide the columns into groups, number the cells of each group, and pack the rows."""
     starts = bin_starts(n_bins)
     columns = np.ascontiguousarray(codes.T, dtype=np.uint16)
     step = max(1, codes.shape[0] // SAMPLE)
@@ -51,7 +52,10 @@ def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
 
 
 def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
-    """Assign each column to the group that it slows down least, by a sample."""
+    """Return a group for each column, chosen one by one on a sample of the rows.
+
+    A column joins the group where it costs the fewest additions, or begins a new group.
+    """
     groups = np.zeros(len(sample), dtype=np.int64)
     joint: list[Ints] = []
     n_cells: list[int] = []
@@ -93,7 +97,7 @@ def _number_cells(
         for member in np.flatnonzero(groups == g):
             n_cells = _join(joint, n_cells, columns[member], int(n_bins[member]), joint)
         joints.append(joint)
-        # One row of each cell suffices, as all rows of a cell have the same bins.
+        # All rows of a cell have the same bins, so one row of each cell is enough to find them.
         row = np.empty(n_cells, dtype=np.int64)
         row[joint] = np.arange(n_rows)
         some_rows.append(row)
@@ -110,7 +114,7 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Write the number of each occurring pair (joint code, code); return how many occur."""
+    """Write a number for each row's pair (joint code, code); return how many pairs occur."""
     number = np.full(n_cells * n_bins, -1, np.int32)
     n_pairs = 0
     for i in range(len(column)):

@@ -1,7 +1,7 @@
 """Integer sums of PrivGAM: counts and clipped residuals, by bin of all columns.
 
-A record's score is a sum of integers, and its residual is from a table of integers. Neither depends
-on another record, or on the order of sums.
+The score of a record is a sum of integers, and its residual is looked up in a table of integers. So
+both depend only on the record itself, and not on the order of additions.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints
 from privcurve.kernels.jit import jit
 
-# Number of records in a block, small enough that a column of a block stays in the cache.
+# Number of rows in a block. It is small enough that a column of a block stays in the cache.
 BLOCK = 1024
 
 
 class CodedRows(NamedTuple):
-    """Rows, and a table from codes to bins; bins are numbered through all columns."""
+    """Rows, and a table that maps codes to bins, which are numbered through all columns."""
 
     columns: NDArray[Any]  # (n_columns, n_rows): codes
     labels: NDArray[np.uint8]  # (n_rows,): positions of classes
-    counts: Ints  # (n_rows,)
+    counts: Ints  # (n_rows,): number of records of each row
     places: Ints  # (n_codes,): the bin of each code, column by column
     starts: Ints  # (n_columns,): the position in `places` of the first code of each column
 
 
 @jit
 def count_labels(rows: CodedRows, n_classes: int, n_bins: int) -> Ints:
-    """Count records by class and bin: shape (n_classes, n_bins)."""
+    """Return the number of records by class and bin, of shape (n_classes, n_bins)."""
     labels, counts, places = rows.labels, rows.counts, rows.places
     sums = np.zeros((n_classes, n_bins), dtype=np.int64)
     for j in range(len(rows.columns)):
@@ -42,17 +42,20 @@ def count_labels(rows: CodedRows, n_classes: int, n_bins: int) -> Ints:
 
 @jit
 def residual_sums(rows: CodedRows, scores: Ints, intercept: int, table: Ints, shift: int) -> Ints:
-    """Sum the clipped residuals by label and bin: shape (2, n_bins).
+    """Return the sums of clipped residuals by label and bin, of shape (2, n_bins).
 
     Parameters
     ----------
     rows : CodedRows
         Records with two classes.
     scores : ndarray of shape (n_bins,)
+        The score of each bin. A row's score is the sum over its bins, plus `intercept`; its margin
+        is the score, with the sign of the label.
     intercept : int
     table : ndarray of shape (n_entries,)
-        The residual by margin, not increasing. Entry 0 (the clip) is for margins up to 0, entry
-        k > 0 for margins in ((k - 1)·2^shift, k·2^shift], and the last entry for larger margins.
+        The clipped residual by margin, not increasing. Entry 0 (the clip) is for margins up to 0,
+        entry k > 0 for margins in ((k - 1)·2^shift, k·2^shift], and the last entry for all larger
+        margins.
     shift : int
     """
     labels, counts, places = rows.labels, rows.counts, rows.places

@@ -1,9 +1,9 @@
 """PrivGAM for more than two classes: sums of clipped residuals by class.
 
-A record adds an integer to a sum; it depends only on the record's own scores. Weights of classes
-are integers from a table, so their sums are exact in floating point. All other operations are
-single products and quotients, which IEEE 754 rounds equally for every record. Each is rounded down,
-so that the proof holds for the rounded numbers (docs/proofs.md, 'PrivGAM', 2 and 5).
+The integers that a record adds to sums depend only on its own scores. The weights of classes are
+integers from a table, so their sums are exact in floating point. All other operations are single
+products, quotients and roots, which IEEE 754 defines to the last bit. Results are rounded down, so
+that the proof holds for the rounded numbers (docs/proofs.md, 'PrivGAM', 2 and 5).
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.jit import jit
 from privcurve.kernels.privgam import BLOCK, CodedRows
 
-# This factor reduces quotients by more than all roundings of a product can add.
+# This factor reduces a number by more than the rounding errors of its computation can increase it.
 DOWN = 1.0 - 2.0**-40
 
 
 class Clipping(NamedTuple):
-    """The function from scores to clipped residuals."""
+    """The parameters of the function from scores to clipped residuals."""
 
-    # (n_entries,): weights of a class, integers above 0. Entry k is for scores in
-    # [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift), the end entries for all beyond.
+    # (n_entries,): the weight of a class by its score, an integer above 0. Entry k is for scores in
+    # [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift); the first and the last entry are
+    # also for all scores beyond.
     table: Floats
     shift: int
-    clip: int  # the residual at a probability of 1/2
+    clip: int  # the residual of a class with the probability 1/2
     norm: int  # 1: the L1 norm of a row's sums is at most 2·clip; 2: the L2 norm, √2·clip
 
 
 @jit
 def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
-    """Return the clipped residual s of a record, and write the part of each other class.
+    """Return the clipped residual s of a record, and write each other class's part of it.
 
-    The probability p of a class is proportional to its weight. s is 1 - p for the record's own
-    class, or less if the norm would be too large. The part of another class is s times its
-    probability among the other classes; the part of the own class is 0. Parts are integers, and
-    they add up to at most s.
+    The probability of a class is proportional to its weight (looked up by its score). s is 1 − p
+    for the probability p of the record's own class, or less if the norm would be too large. The
+    part of another class is s times its probability among the other classes; the own class's part
+    is 0. Parts are integers that add up to at most s.
     """
     last = len(how.table) - 1
     total = 0.0
@@ -67,9 +68,10 @@ def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
 
 @jit
 def class_residual_sums(rows: CodedRows, scores: Ints, intercepts: Ints, how: Clipping) -> Ints:
-    """Sum residuals by bin and class; first over records of other classes, then of the class.
+    """Return the sums of residuals by bin and class, of shape (n_bins, 2, n_classes).
 
-    `scores` has the shape (n_bins, n_classes). Returns an array of shape (n_bins, 2, n_classes).
+    On the second axis, 0 is the sum of the class's parts over records of other classes, and 1 the
+    sum of residuals over records of the class. `scores` has shape (n_bins, n_classes).
     """
     labels, counts, places = rows.labels, rows.counts, rows.places
     n, (n_bins, n_classes) = len(labels), scores.shape

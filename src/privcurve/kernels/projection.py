@@ -1,11 +1,10 @@
 """Weights of LazyBB: the projection onto dense measures, in exact integers.
 
-A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with
-the smallest c ≥ 1 for which |μ| ≥ κn (docs/proofs.md, 'LazyBB: weights'; thesis, Definition
-2.2.4). Margins after `t` rounds are 2k − t, where k is the number of correct votes, so
-everything is done on the histogram of k. Weights are rounded up to whole multiples of
-1/unit, which keeps their order and the density, and makes every later sum exact, in any
-order.
+A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with the
+smallest c ≥ 1 for which |μ| ≥ κn (docs/proofs.md, 'LazyBB: weights'; thesis, Definition 2.2.4). The
+margin after t rounds is 2k − t, where k is the number of correct votes, so the histogram of k
+determines all weights. Weights are rounded up to integer multiples of 1/unit. This keeps their
+order and the density, and makes all sums of weights exact in any order.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
-    """Return the number of fractional bits of a weight, so that n weights fit in 62 bits."""
+    """Return the number of fractional bits of weights, such that a sum of n fits in 62 bits."""
     return min(LARGEST_BITS, 62 - (n - 1).bit_length())
 
 
 def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
-    """Return the first level of each row, the highest of them, and the levels per correct vote.
+    """Return the first level of each row, the highest possible one, and the step per correct vote.
 
-    If all margins begin at 0, a level is a number of correct votes, and a correct vote is one
-    level. Otherwise the level of a row is its margin minus the smallest possible margin, so that a
-    vote changes it by 0 or 2; callers then pass `project` the number of levels in place of the
-    votes, and λ/2 in place of λ.
+    Weights depend on a row's *level*, an integer that stands for its margin. If all margins start
+    at 0 (`begin` is None), the level is the number of correct votes. Otherwise it is the margin
+    minus the smallest possible margin: a correct vote raises it by 2, a wrong one by 0. Callers
+    then pass `project` the number of levels in place of the number of votes, and λ/2 in place of λ.
     """
     if begin is None:
         return np.zeros(n_rows, dtype=np.int64), 0, 1
@@ -42,21 +41,24 @@ def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
 
 
 class Weighing(NamedTuple):
-    """Parameters for weighting the records in each round; :func:`start_levels` explains levels."""
+    """Parameters of the weights in all rounds; :func:`start_levels` explains levels."""
 
-    levels: Ints  # (n_rows,): the first level of each row
+    levels: Ints  # (n_rows,): the level of each row before the first round
     spread: int  # the highest first level
     step: int  # number of levels per correct vote
     density: float  # κ
     learning_rate: float  # λ per level
-    unit: int  # the fixed-point number for a weight of 1
-    normalise: bool  # whether weights are relative to their sum, or to κn
+    unit: int  # the integer for a weight of 1
+    normalise: bool  # whether errors are divided by the sum of weights, or by κn
 
 
 def weighing(
     counts: Ints, begin: Ints | None, density: float, learning_rate: float, normalise: bool
 ) -> Weighing:
-    """Return the parameters for rows with these counts and first margins (None: all 0)."""
+    """Return the parameters for rows with these counts and margins before the first round.
+
+    `begin` has the margins in votes; None means 0.
+    """
     levels, spread, step = start_levels(begin, len(counts))
     unit = 1 << fixed_point_bits(int(counts.sum()))
     return Weighing(levels, spread, step, density, learning_rate / step, unit, normalise)
@@ -66,20 +68,20 @@ def weighing(
 def project(
     histogram: Ints, n_votes: int, density: float, learning_rate: float, unit: int, weights: Ints
 ) -> float:
-    """Project onto the dense measures.
+    """Compute the weights of a round: the projection of κ e^{−λσ} onto the dense measures.
 
     Parameters
     ----------
     histogram : ndarray of shape (at least n_votes + 1,)
         Number of records with k correct votes, for k = 0 … n_votes.
     n_votes : int
-        Rounds so far, t.
+        t, the number of rounds so far.
     density : float
         κ, in (0, 1].
     learning_rate : float
         λ, above 0.
     unit : int
-        The fixed-point number for a weight of 1: ``2**fixed_point_bits(n)``.
+        The integer for a weight of 1: ``2**fixed_point_bits(n)``.
     weights : ndarray of shape (at least n_votes + 1,)
         Output: the weight of a record with k correct votes, in multiples of 1/unit.
 
@@ -115,9 +117,9 @@ def project(
 def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
-    """Set the weights min(1, c·w) whose sum is `required`; `ratio` is w(k + 1) / w(k)."""
-    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k). Relative to level k, sums over records do not
-    # underflow, however wide the margins are.
+    """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k)."""
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of weights from level k on, in units
+    # of the weight at level k. So it does not underflow, however large the margins are.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]
@@ -126,7 +128,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # The weight of level k if all lower levels are at the cap, and no other level is:
+        # The weight of level k, if exactly the levels below k are at the cap:
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

@@ -1,4 +1,4 @@
-"""Complete trees with random questions: residuals, and their sums in leaves.
+"""Boosting of complete trees with random questions: clipped residuals, and their sums in leaves.
 
 Residuals are integer multiples of a unit, so that their sums are exact in any order.
 """
@@ -16,16 +16,17 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
 class DrawnTrees(NamedTuple):
-    """Trees without values."""
+    """Complete trees with questions, but without values of leaves."""
 
-    # (n_trees, 2**depth − 1) each: the range of bins with the answer yes.
+    # The question of each inner node, "is the bin of the column from `low` to `high`?"; each array
+    # has shape (n_trees, 2**depth − 1).
     columns: Ints
     low: Ints
     high: Ints
-    unit: float  # of residuals: a power of two, at most 2**−10
+    unit: float  # the unit of residuals: a power of two, at most 2**−10
 
     def trees(self) -> Trees:
-        """Return the trees in the form for classifying rows."""
+        """Return the trees in the form that the prediction kernels take."""
         return complete_trees(Ranges(self.columns, self.low, self.high))
 
     @staticmethod
@@ -36,16 +37,17 @@ class DrawnTrees(NamedTuple):
 
 @jit
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
-    """Return the clipped residuals of rows and their norms, (n_rows, n_outputs + 1), in units.
+    """Return the clipped residuals of rows and their norms (last), in integer units.
 
-    For one score, the residual is p − y. For K scores it is the vector p − e_y; rounding to units
-    adds at most half a unit to each entry. `unit` must divide ½. Residuals longer than `longest`
-    are shortened to it: :func:`privcurve.privacy.sensitivity.counts.residual_norm`.
+    The result has shape (n_rows, n_outputs + 1). With one score per row, the residual is p − y.
+    With K scores it is the vector p − e_y. Residuals with a larger norm than `longest` are scaled
+    to this norm (:func:`privcurve.privacy.sensitivity.counts.residual_norm`). Rounding changes each
+    entry by at most half a unit. `unit` must divide ½.
     """
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
     if k == 1:
-        # With a separate loop for the exponentials, the function takes half the time.
+        # A separate loop for the exponentials is vectorised, which halves the time.
         odds = np.empty(n_rows)
         for i in range(n_rows):
             odds[i] = exp(-scores[i, 0])
@@ -75,7 +77,18 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
 
 @jit
 def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints:
-    """Return sums of `counts` times residuals by leaf: (n_trees, n_leaves, n_outputs + 1)."""
+    """Return the sums of residuals by leaf, of shape (n_trees, n_leaves, n_outputs + 1).
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n_trees, n_rows)
+        The leaf of each row in each tree.
+    of_rows : ndarray of shape (n_rows, n_outputs + 1)
+        From :func:`residuals`.
+    counts : ndarray of shape (n_rows,)
+        Number of records of each row.
+    n_leaves : int
+    """
     n_trees, n_rows = leaves.shape
     width = of_rows.shape[1]
     sums = np.zeros((n_trees, n_leaves, width), np.int64)

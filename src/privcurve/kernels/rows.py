@@ -23,7 +23,7 @@ def times(rows: Floats | csr_array, vector: Floats) -> Floats:
 
 
 def weighted_sum(rows: Floats | csr_array, weights: ArrayLike) -> Floats:
-    """Return Σ wᵢ xᵢ over the rows x."""
+    """Return Σ wᵢ xᵢ over the rows xᵢ, of shape (n_columns,)."""
     each = np.asarray(weights, dtype=np.float64)
     if isinstance(rows, np.ndarray):
         return np.asarray(arithmetic.transposed_times(np.ascontiguousarray(rows), each))
@@ -33,7 +33,7 @@ def weighted_sum(rows: Floats | csr_array, weights: ArrayLike) -> Floats:
 
 
 def gram(rows: Floats | csr_array, weights: ArrayLike) -> Floats:
-    """Return Σ wᵢ xᵢxᵢᵀ over the rows x."""
+    """Return Σ wᵢ xᵢxᵢᵀ over the rows xᵢ, of shape (n_columns, n_columns)."""
     each = np.asarray(weights, dtype=np.float64)
     if isinstance(rows, np.ndarray):
         return np.asarray(arithmetic.gram(np.ascontiguousarray(rows), each))
@@ -88,9 +88,10 @@ def add_whole(
     unit: float,
     sums: Ints,
 ) -> None:
-    """Add each row to the `sums` of its code, times its count, clipped and in integer units.
+    """Add each row of `values`, times its count, to the row of `sums` of its code.
 
-    NaN counts as 0 before clipping. Without codes, all rows have the first code.
+    Each number is clipped to `low` … `high` and rounded to an integer multiple of `unit`. NaN
+    counts as 0. If `codes` is empty, all rows have the code 0.
     """
     per = 1.0 / unit
     for i in range(len(values)):
@@ -101,12 +102,12 @@ def add_whole(
 
 @compiled
 def clip_norms(rows: Floats, longest: float) -> Floats:
-    """Return rows, shortened to the L2 norm `longest` if they are longer.
+    """Scale rows with an L2 norm above `longest` down to this norm.
 
-    Rows without a finite norm become 0.
+    Rows whose norm is not finite become 0.
     """
     clipped = np.empty(rows.shape)
-    # Shorten rows by more than the rounding errors of the norm and of the products.
+    # Scale down a little more than needed: by more than the rounding errors of norm and products.
     slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
     for i in range(len(rows)):
         squares = 0.0
@@ -122,7 +123,7 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
 
 
 def times_matrix(rows: Floats, matrix: Floats) -> Floats:
-    """Return the product of rows (their last axis) with a vector, or with each matrix column."""
+    """Return the product of the last axis of `rows` with a vector, or with a matrix."""
     flat = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
     columns = matrix.reshape(len(matrix), -1).T
     products = [arithmetic.times(flat, np.ascontiguousarray(column)) for column in columns]

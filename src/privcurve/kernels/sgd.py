@@ -14,7 +14,7 @@ from privcurve.kernels.arithmetic import compiled, exp, expit
 def _activate(
     codes: Codes, inputs: Ints, first: Floats, second: Floats, hidden: Floats, scores: Floats
 ) -> None:
-    """Fill in the hidden values and the scores of one record; without a second layer, scores."""
+    """Write the hidden units and the scores of one record; without a hidden layer, only scores."""
     within = hidden if len(second) else scores
     within[:] = first[len(first) - 1]
     for j in range(len(codes)):
@@ -32,7 +32,7 @@ def _activate(
 
 @compiled
 def _blame(label: int, scores: Floats, residuals: Floats) -> None:
-    """Fill in label − chance: of the positive label by one score, or of each class by its own."""
+    """Write the residuals of one record: y − p for one score, or e_y − p for a score per class."""
     if len(scores) == 1:
         residuals[0] = (1.0 if label > 0 else 0.0) - expit(scores[0])
         return
@@ -55,21 +55,28 @@ def add_gradients(
     clip: float,
     unit: float,
 ) -> tuple[Ints, Ints]:
-    """Return the sums of the records' gradients of log-likelihood, clipped, in whole units.
+    """Return the sums of the records' clipped gradients of the log-likelihood, in integer units.
 
     Parameters
     ----------
     codes, labels, counts : ndarray
-        Of the records.
-    inputs : ndarray of shape (n_columns, most bins)
-        The input that is one where a column has a code.
+        The rows: codes of each column, positions of classes, and numbers of records.
+    inputs : ndarray of shape (n_columns, largest number of codes)
+        The input that is 1 if a column has a code.
     first, second : ndarray
-        The weights of the layers, a row for each input; the last row is the constant. Without a
-        hidden layer `second` has no rows.
+        The weights of the layers, with a row for each input; the last row has the constants.
+        Without a hidden layer `second` has no rows.
     clip : float
-        The longest L2 norm of a record's gradient of all weights; longer ones are shortened.
+        The largest L2 norm of a record's gradient with respect to all weights; gradients with a
+        larger norm are scaled down to it.
     unit : float
-        Each number of a record is rounded towards 0 to whole units, so that no norm grows.
+        Each entry of a record's gradient is rounded towards 0 to an integer multiple of this unit,
+        so that no norm grows.
+
+    Returns
+    -------
+    tuple of ndarray of int64
+        The sums for `first` and for `second`, of their shapes.
     """
     n_hidden = max(len(second) - 1, 0)
     n_scores = second.shape[1] if n_hidden else first.shape[1]
@@ -78,7 +85,7 @@ def add_gradients(
     first_sums = np.zeros(first.shape, dtype=np.int64)
     second_sums = np.zeros(second.shape, dtype=np.int64)
     ones = codes.shape[1] + 1
-    # More than the roundings of a norm, and of the products with a factor.
+    # Scale down a little more than needed: by more than the rounding errors of norm and products.
     slack = 1.0 - 64.0 * (ones + n_hidden + n_scores) * 2.0**-52
     for i in range(len(codes)):
         _activate(codes[i], inputs, first, second, hidden, scores)

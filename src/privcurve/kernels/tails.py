@@ -8,17 +8,18 @@ from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import exp, log, normal_cdf
 from privcurve.kernels.jit import jit
 
-# A sum of Laplace noise counts as normal within so many standard deviations of 0.
+# Below this many standard deviations, a sum with Laplace noise is taken as normal, because the
+# saddle-point approximation is inaccurate near 0.
 LEAST_Z = 1.0
-# Steps of the search for a saddle point.
+# Number of bisection steps in the search for the saddle point.
 N_HALVINGS = 60
 
 
 @jit
 def tail(value: float, deviations: Floats, variance: float, laplace: bool) -> float:
-    """Return P(|sum of noise and a normal variable| ≥ value).
+    """Return P(|noise + normal variable| ≥ value), for the sum of all noise terms.
 
-    For Laplace noise, the result is the saddle-point approximation of Lugannani and Rice (1980).
+    With Laplace noise the result is the saddle-point approximation of Lugannani and Rice (1980).
 
     Parameters
     ----------

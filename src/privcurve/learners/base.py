@@ -1,4 +1,4 @@
-"""Base classes of learners: input checks, encoding of columns, classes, randomness.
+"""Base classes of learners: they check input, encode columns, and seed the randomness of a fit.
 
 A learner works on an *encoded matrix*: n × columns of small unsigned integers, where column ``j``
 has codes ``0 … n_bins[j] - 1``. The number of codes of each column, and the bounds of a numeric
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
 # Attributes that scikit-learn sets on estimators: in `set_fit_request`, and since 1.9 in pipelines
-# and searches.
+# and searches. A fit keeps them and replaces all other attributes.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
@@ -78,9 +78,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def with_fitted_parameters(method: Method) -> Method:
-    """Return a public method that runs with the parameters of the fit, whatever was set since.
+    """Decorate a method of a learner so that it uses the parameters of the last fit.
 
-    Parameters that are set later apply to the next fit, not to scores and descriptions of a model.
+    Parameters that are set later must not change scores and descriptions of the fitted model.
     """
 
     @wraps(method)
@@ -94,36 +94,41 @@ def with_fitted_parameters(method: Method) -> Method:
 class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     """Base class of the learners: classifiers over an encoded matrix.
 
-    A subclass sets `_learner` (its name in the registry), stores its parameters in ``__init__``,
-    and implements :meth:`_fit_one`, or :meth:`_fit_batch` if one call of a kernel can train many
-    settings; and ``_scores(codes)``, the decision function.
+    A subclass is a dataclass whose fields are its parameters. It sets `_learner`, its name in the
+    registry, and implements ``_scores(codes)``, the decision function; for training, it implements
+    `_calls` and :meth:`_release`, or :meth:`_fit_one`, or `_fit_batch` (if one call of a kernel can
+    train many settings). If its entry says ``multiclass``, training gets labels as positions of
+    classes instead of signs, and ``_scores`` returns a column for each of K > 2 classes.
 
-    Parameters of all learners: ``n_bins`` (int for all columns, or one int per column), ``bounds``
-    (None if X is already encoded; or a pair of numbers or arrays: X is numeric, clipped to the
-    bounds and split into ``n_bins`` equal-width bins), ``classes`` (the two labels, negative first;
-    None takes them from `y`, which makes it a public fact that both occur), ``schema`` (a
-    :class:`privcurve.Schema` instead of these three: X is then a raw frame, and `y` has its
-    classes), ``random_state`` (a secret, if the model is to be private, used for one dataset only:
-    see ``checks.generator_of``. With a number, folds of one size have the same noise: to
-    cross-validate, leave it out or give a ``Generator``). Private learners also have ``epsilon``,
-    ``delta`` and ``calibration``.
-
-    If its entry says ``multiclass``, :meth:`_fit_one` gets positions of classes instead of signs,
-    and ``_scores`` returns a column for each of K > 2 classes.
+    Parameters
+    ----------
+    n_bins : int or sequence of int, optional
+        Number of codes: one for all columns, or one per column.
+    bounds : pair of numbers or arrays, optional
+        Lowest and highest value of each column. X is then numeric; it is clipped to the bounds and
+        split into `n_bins` bins of equal width. None: X is already encoded.
+    classes : sequence, optional
+        The labels; of two, the negative one first. None takes them from `y`: that each of them
+        occurs is then a public fact.
+    schema : privcurve.Schema, optional
+        Replaces the three parameters above: X is then a raw frame, and `y` has the schema's labels.
+    random_state : int, Generator, RandomState or None
+        For a private model it must be secret, and used for one dataset only (see
+        ``checks.generator_of``). With an int, cross-validation folds of equal size get the same
+        noise: leave it out there, or give a ``Generator``.
     """
 
     _learner: ClassVar[str]
 
-    # The attributes that determine scores, each with its type (see `privcurve.models.codec`; with
-    # None it may be absent). All of them are released: the ledger pays for them. It is empty if a
-    # model can't be saved; `_why_kept_back` says why.
+    # The fitted attributes that a model file contains, each with its type (`X | None`: it may be
+    # absent; see `privcurve.models.codec`). They determine all scores, and the ledger pays for
+    # them. If a model cannot be saved, the mapping is empty and `_why_kept_back` has the reason.
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "its model has no file format"
 
-    # The largest number of records with exact sums.
+    # The largest number of records: the sums of more could overflow or be inexact.
     _most_records: ClassVar[float] = float("inf")
-    # The oldest version whose model files this version reads: scores of older ones have another
-    # meaning.
+    # The oldest version whose model files can be read: older scores have another meaning.
     _oldest_read: ClassVar[int] = 1
 
     n_bins: int | Sequence[int] | None = None
@@ -147,9 +152,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Codes, numbers if ``bounds`` is given, or a raw frame if ``schema`` is.
+            Codes; or numbers, if `bounds` is given; or a raw frame, if `schema` is given.
         y : array-like of shape (n_rows,)
-            Labels of one type: two values, or more if the learner supports more.
+            Labels of one type, with two classes, or more if the learner supports more.
         counts : array-like of shape (n_rows,), optional
             How many records each row represents (positive integers; default one each).
 
@@ -162,7 +167,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         ValueError
             If a parameter, a code, a label or a count is not allowed.
         TypeError
-            If anything else is given, such as ``sample_weight``.
+            If there is another argument, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
         learner = self._with_schema_facts(y)
@@ -170,16 +175,16 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         try:
             fitted = learner._fit_rows(X, y, counts)
         except BaseException:
-            self.__dict__ = before  # everything of the previous fit
+            self.__dict__ = before  # a failed fit leaves the previous model unchanged
             raise
         if self.schema is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
-        # Nothing of a previous fit may remain: it may have had less noise, or none.
+        # No attribute of a previous fit may remain: that fit may have had less noise, or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
         self.__dict__ = {**kept, **vars(fitted), **self.get_params(deep=False)}
         model = getattr(self, "model_", None)
         if self.schema is not None and hasattr(model, "words"):
-            # A printed model also has the names of columns and values.
+            # With a schema, a printed model has the names of columns and values.
             object.__setattr__(model, "words", self.describe())
         warn_of_order(self.classes_, self.classes if self.schema is None else self.schema.classes)
         return self
@@ -194,7 +199,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def fit_records(
         self,
         records: Records | PartedRecords,
-        settings: Sequence[Mapping[str, Any]],
+        settings: Sequence[Mapping[str, object]],
         curators: Sequence[Curator],
     ) -> list[Self]:
         """Train one copy of this learner for each setting, on encoded records.
@@ -204,22 +209,21 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         records : Records or PartedRecords
             Labels are −1 and +1; with more than two classes 0 … K − 1.
         settings : sequence of mapping
-            Parameters that replace this learner's own, except its public facts.
+            Parameters that replace this learner's own. They must not contain public facts.
         curators : sequence of Curator
             One for each setting; the only source of randomness.
 
         Returns
         -------
         list of fitted learners
-            In the order of `settings`. Each equals, bit for bit, a fit of its setting alone, and a
-            fit
-            on the same records in memory.
+            In the order of `settings`. Each has the same bits as if its setting was fitted alone,
+            and as if partitioned records were in memory.
 
         Raises
         ------
         ValueError
             If a setting or a code is not allowed, or if the records are partitioned and the learner
-            needs more than sums over parts: see `LearnerEntry.in_parts`.
+            needs all of them in memory: see `LearnerEntry.in_parts`.
         """
         learners, classes = self._copies_with(settings), np.asarray(self.classes)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
@@ -253,11 +257,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def size_remark(self, n: int) -> str:
-        """Return why simpler learners suit the public facts of a fit; empty if they do not."""
+        """Return a remark if simpler learners often predict better from `n` records; else ""."""
         return ""
 
-    def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
-        """Return copies of this learner with other parameters, checked."""
+    def _copies_with(self, settings: Sequence[Mapping[str, object]]) -> list[Self]:
+        """Return a copy of this learner for each setting, with checked parameters."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -280,13 +284,14 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     ) -> list[Self]:
         """Train on checked records, in memory or partitioned.
 
-        Without curators there is one learner, which uses the stream of its random_state.
+        `labels` are the classes. Without curators there must be one learner, which uses its
+        `random_state`.
         """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
             raise ValueError(f"{self._learner} adds up to {most} without overflow")
         for learner in learners:
-            # A learner that reads fewer columns sets this itself.
+            # A learner that reads fewer columns changes `n_features_used_` later.
             learner.n_features_in_ = learner.n_features_used_ = len(self.n_bins_)
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
@@ -298,7 +303,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             (learner,) = learners
             curators = [Curator(generator_of(learner.random_state, learner._facts(records.n)))]
         sealing.fit(learners, records, curators)
-        copies: dict[int, Any] = {}  # shared by settings, such as the number of bins
+        copies: dict[int, Any] = {}  # memo of `deepcopy`: parameters of all settings, copied once
         for learner, curator in zip(learners, curators, strict=True):
             statement = curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
@@ -312,7 +317,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
-            # A copy, as an array may be changed in place; without the seed, which is secret.
+            # Copied, as a caller may change an array in place; without the seed, which is secret.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = {
                 name: value if type(value) in PLAIN else copy.deepcopy(value, copies)
@@ -321,14 +326,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return learners
 
     @staticmethod
-    def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_seed(parameters: Mapping[str, object]) -> dict[str, Any]:
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:
-        """Return this learner with the parameters of its fit; itself before a fit.
-
-        Attributes are shared, not copied. A learner from a file has only the parameters of its fit.
-        """
+        """Return a view of this learner with the parameters of its fit; before a fit, itself."""
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:
             return self
@@ -337,7 +339,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and labels in the form of :meth:`_fit_one`: signs, or positions."""
+        """Return the classes, and the label of each row: a sign, or its position if multiclass."""
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)
@@ -351,17 +353,17 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return all public facts of a fit, which determine its random stream."""
+        """Return all public facts of a fit on `n` records; with the seed they fix its noise."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Without a schema, streams are the same as before schemas existed.
+            # Leave it out, so that a seed gives the same fit as in versions without schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
         else:
-            # Streams are the same as when bins could be private.
+            # Keep the names of parameters of earlier versions, so that a seed gives the same fit.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
@@ -370,7 +372,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score rows: with two classes, positive for ``classes_[1]``; with more, each class.
+        """Return one score per row, above 0 for ``classes_[1]``; with K > 2 classes, K scores.
 
         Parameters
         ----------
@@ -383,14 +385,14 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Raises
         ------
         ValueError
-            If X is not allowed, or if ``_scores`` returns another shape, which would be misread.
+            If X is not allowed, or if the learner's ``_scores`` returns another shape.
         """
         check_is_fitted(self)
         return self.score_codes(self._as_fitted()._encode(X, fit=False))
 
     @with_fitted_parameters
     def score_codes(self, codes: Codes) -> Floats:
-        """Score rows of an encoded dataset like :meth:`decision_function`, without its checks."""
+        """Return the scores of encoded rows: :meth:`decision_function` without checks of X."""
         scores = self._scores(self._merge(codes))
         n_rows, n_classes = len(codes), len(self.classes_)
         wanted = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
@@ -415,45 +417,41 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """The guarantee of the fit, with its ledger, whatever parameters are set later."""
-        check_is_fitted(self)  # a pickle of an earlier version may promise more
+        """The guarantee of the fit, with its ledger; parameters set later do not change it."""
+        check_is_fitted(self)  # a pickle of an earlier version may claim more than is known now
         statement = sealing.statement_as_known(self._as_fitted(), self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            # The selected learner may use either wording.
+            # A learner selected by `tuned` may already use the wording for more than two classes.
             texts = dict.fromkeys(of_many.get(text, text) for text in assumed)
             assumed, occur = tuple(texts), ASSUMED_EACH
         if self._labels_from_rows:
-            # A fit with one label fails, which reveals that no record has the other label.
+            # A fit fails if a label does not occur, so success reveals that each one occurs.
             assumed = (*assumed, occur)
         if self._positions_from_rows:
-            # Only the records show whether 1 is a class or its position: see `are_positions`.
+            # The records decided whether 0, 1, … are classes or positions: see `are_positions`.
             assumed = (*assumed, ASSUMED_POSITIONS)
         return replace(statement, assumptions=assumed)
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether `predict_proba`, if it exists, is derived from votes and not from log-odds."""
+        """Whether `predict_proba`, if it exists, converts votes; else scores are log-odds."""
         return False
 
     @property
     @with_fitted_parameters
     def measures_(self) -> dict[str, float]:
-        """Sizes of the fitted model by name, such as nodes and leaves of a tree.
-
-        They are computed only from releases of the fit, which the ledger pays for.
-        """
+        """Sizes of the released model by name, such as ``nodes`` and ``leaves`` of a tree."""
         check_is_fitted(self)
         return self._measures()
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse parameters that support fewer classes, before any training.
+        """Check before training that the parameters support `n_classes`, or raise ValueError.
 
-        Raises ValueError if the learner supports more than two classes, but not with these
-        parameters.
+        A learner that supports more than two classes only with some parameters overrides this.
         """
 
     # To be implemented by a learner ------------------------------------------------
@@ -462,12 +460,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # A copy: a learner that writes into its records must not change the records of other
-            # fits.
+            # Copied: a learner that writes into its records must not change the next fit's.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Announce the calls, train, and return the guarantee, for calls known beforehand."""
+        """Announce the calls, train, and return the guarantee; all calls are known beforehand."""
         # Under add-remove the number of records is not public, so nothing may depend on it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
@@ -475,11 +472,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return statement
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        """Return the guarantee of a fit on n records; overridden by published calibrations."""
+        """Return the guarantee of a fit on n records; published calibrations override this."""
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
+        """Calibrate calls to the budget, and return the statement; `more` is for `noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
         if self._neighbours() == ADD_REMOVE:
             more = {"neighbours": ADD_REMOVE, **more}
@@ -490,7 +487,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         raise NotImplementedError
 
     def _release(self, records: Records, curator: Curator) -> None:
-        """Train: put questions about the records to the curator, and store its answers.
+        """Train: ask the curator for noisy answers about the records, and store the model.
 
         Labels are −1 and +1 (int8); for a learner that supports more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
@@ -504,7 +501,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {}
 
     def _trained_learners(self) -> tuple[str, ...]:
-        """Return the learners that a fit trains: itself, and candidates among which it chooses."""
+        """Return the names of the learners that a fit trains: itself, and any candidates."""
         return (self._learner,)
 
     def _model_to_save(self) -> CodedClassifier:
@@ -512,24 +509,24 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self
 
     def _restore(self) -> None:
-        """Check the attributes read from a file (`_released`), and compute dependent attributes.
+        """Check the attributes read from a model file, and compute the attributes that follow.
 
-        A model that passes must not make a kernel read beyond its arrays. Raises ValueError if it
-        does not fit the columns and classes.
+        The check must be strict enough that no kernel reads beyond an array. Raises ValueError if
+        an attribute does not fit the columns and classes.
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry that applies to these parameters: usually the registry's."""
+        """Return the entry that holds with the learner's parameters; by default the registry's."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:
-        """Return the neighbouring relation of the fit's guarantee."""
+        """Return the neighbouring relation of the guarantee: the parameter, or the default."""
         return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
 
     # Checks ------------------------------------------------------------------------
 
     def _setting(self) -> dict[str, Any]:
-        """Return its hyperparameters."""
+        """Return the learner's hyperparameters, without public facts and budget."""
         names = entry(self._learner).parameters
         return {name: value for name, value in self.get_params(deep=False).items() if name in names}
 
@@ -542,7 +539,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             raise ValueError(why)
 
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
-        """Check X and encode it; at fit, set ``n_bins_``."""
+        """Check X and return its codes; if `fit`, also set ``n_bins_`` and names of columns."""
         if self.schema is not None:
             codes = self.schema.encode(X, train=fit)
             if fit:
@@ -576,16 +573,16 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateClassifier(CodedClassifier):
-    """Base class of the private learners: their budget.
+    """Base class of the private learners: it adds the parameters of the budget.
 
     Parameters
     ----------
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float
-        0: pure differential privacy.
+        δ; 0 for pure differential privacy.
     calibration : str
-        ``proved``, or ``published`` where the entry in the registry offers it.
+        ``proved``, or ``published`` if the registry's entry lists it.
     """
 
     epsilon: float = 1.0

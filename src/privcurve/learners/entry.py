@@ -1,4 +1,4 @@
-"""The registry's entry of one learner: only facts, fast to import."""
+"""`LearnerEntry`: the facts about a learner, which the registry has without importing its code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from privcurve.privacy.budget import (
     explain_renamed,
 )
 
-# The largest number of rounds, trees, columns or records: more do not fit in memory.
+# The largest integer hyperparameter (rounds, trees, …): larger models do not fit in memory.
 MOST = 10**9
-# The largest absolute value of a number: sums of larger ones overflow.
+# The largest absolute value of a numeric hyperparameter: sums of larger numbers may overflow.
 LARGEST = 1e100
 
-# Matches every value of a parameter except its default.
+# A key of `Parameter.only`: it stands for every value of the parameter except the default.
 ANY = "any value"
 
 Value = TypeVar("Value")
-# The key of a declaration in the metadata of its field.
+# The key, in the metadata of a dataclass field, of the `Parameter` that the field declares.
 _DECLARED = "hyperparameter"
 
 
@@ -37,35 +37,36 @@ class Parameter:
     Attributes
     ----------
     default : int, float, str or None
-        None is allowed only as the default.
+        None is an allowed value only if it is the default.
     kind : type
         ``int``, ``float`` or ``str``. A ``float`` accepts integers.
     low, high : float, optional
-        Bounds of numbers; integers are always at most `MOST`.
+        Bounds of a number. Integers are also limited by `MOST`, other numbers by `LARGEST`.
     open_low, open_high : bool
         Whether the bound itself is excluded.
     choices : tuple of str
         Allowed values of strings.
     size : bool
-        Whether the work of a fit grows roughly in proportion to it: tests use small values, and
-        estimates of cost must grow with it.
+        Whether the time of a fit grows roughly in proportion to the parameter. Tests then use small
+        values, and check that the estimated cost grows with it.
     used_with : mapping of str to tuple
-        Other parameters, with the values that they must have for this one to have an effect.
-        Otherwise this one must have its default. Parameters that a learner does not have do not
-        count.
+        Other parameters, with the values at which this parameter has an effect. If one of them has
+        another value, this parameter must be left at its default. Parameters that a learner does
+        not have are ignored.
     only : mapping of str to str
-        Values (or `ANY`) that only one calibration supports, with that calibration.
+        Values that only one calibration supports, each with this calibration. The key `ANY` is for
+        all values except the default.
     with_public : tuple of str
-        Values that need to know which columns are public.
+        Values with which the learner needs to know which columns are public.
     unproved : mapping of str to str
         Values without a proved guarantee, and the reason. Studies accept them; releases and
         private selections refuse them.
     structure : str
-        A description of the values, if they are neither numbers nor words of a list: then the
-        learner itself checks them.
+        A description of the allowed values, if they are neither numbers nor `choices`. The learner
+        itself then checks the value.
     tried : tuple, optional
-        Values for the contract instead of the two ends of the range, or of all words, if the
-        values are limited by more than the range.
+        Values that the contract check tries. By default it tries the two ends of the range, or all
+        `choices`; these may be too slow, or not allowed with the defaults of other parameters.
     """
 
     default: Any
@@ -128,13 +129,13 @@ class Parameter:
 
 
 def parameter(default: Value, kind: type | None = None, **allowed: Any) -> Value:
-    """Declare a hyperparameter: a field of a dataclass, with its allowed values.
+    """Return a dataclass field that declares a hyperparameter with its allowed values.
 
     Parameters
     ----------
     default : int, float, str or None
     kind : type, optional
-        The default's type; ``str`` for None.
+        By default the type of `default`, or ``str`` if `default` is None.
     **allowed
         Other attributes of :class:`Parameter`.
     """
@@ -144,7 +145,10 @@ def parameter(default: Value, kind: type | None = None, **allowed: Any) -> Value
 
 
 def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
-    """Return the hyperparameters that a dataclass declares with `parameter`, then its bases'."""
+    """Return the hyperparameters that a dataclass declares with `parameter`.
+
+    The parameters of the class itself come first, then its bases' in method resolution order.
+    """
     every = {one.name: one.metadata.get(_DECLARED) for one in fields(declaring)}
     own = {
         name: one
@@ -159,9 +163,9 @@ def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
 
 @dataclass(frozen=True)
 class Facts:
-    """Public facts of records outside the pipeline's datasets, as in an audit or a test.
+    """Public facts about records that belong to no dataset of the pipeline, as in an audit or test.
 
-    A `Domain` of the pipeline has the same attributes, and more.
+    It has the part of the attributes of a `Domain` that learners use.
 
     Attributes
     ----------
@@ -172,12 +176,12 @@ class Facts:
     n_classes : int
         Number of classes.
     public_columns : sequence of int, optional
-        Positions of the columns that are public under ``private-columns``.
+        Positions of the public columns, for the relation ``private-columns``.
     public_label : bool, optional
-        Whether the label is public there.
+        Whether the label is public, for the same relation.
     mixed_bins : sequence of int, optional
-        How many of the first codes of each column are mixed bins, and how many leaves of private
-        ones; 0 for none.
+        How many of the first codes of each column are fine numeric bins that a learner may merge
+        (``mixed`` or ``whole`` spacing); 0 for none.
     """
 
     n_bins: Any
@@ -189,7 +193,7 @@ class Facts:
 
 
 class Proof(NamedTuple):
-    """Support of the status ``proved`` of a learner: a section of a page of proofs, and a test."""
+    """Where a learner is proved: the section of the proof, and the test of its constants."""
 
     theorem: str
     test: str = "tests/privacy/test_contract.py::test_learners_keep_it"
@@ -202,21 +206,22 @@ class LearnerEntry:
     Attributes
     ----------
     name : str
-        Its name in a study.
+        The name in studies.
     path : str
-        ``module:Class`` of the estimator. In a user's own file it is only the class; in a user's
-        or a paper's folder, the module is relative to the folder.
+        ``module:Class`` of the estimator. A user's own file gives only the class. The folder of a
+        learner (a user's or a paper's) gives the module relative to the folder.
     title : str
         The name in tables and figures.
     seconds : callable
         ``seconds(setting, n_rows, n_columns)``: estimated seconds of one fit with a complete
         setting. See :meth:`cost`.
     version : int
-        Raised whenever the same run would give another result: part of a run's id.
+        It must be raised whenever the same run would give another result. Ids of runs contain it.
     class_version : int
-        Raised instead if only fits to more than two classes change: only their ids contain it.
+        It is raised instead if only fits with more than two classes change. Only the ids of such
+        runs contain it.
     weights : str
-        The SHA-256 of the file of trained weights that its fits read; empty without such a file.
+        The SHA-256 of the file of trained network weights that a fit reads; empty if it reads none.
     calibrations : tuple of str
         The supported calibrations among ``published`` and ``proved``; empty for a method
         without privacy, which runs only at ε = ∞.
@@ -225,44 +230,47 @@ class LearnerEntry:
     parameters : mapping of str to Parameter
         Its hyperparameters: the allowed axes of a grid (:func:`parameters_of`).
     shared : tuple of str
-        Parameters whose equal values (and ε) share expensive work, such as a calibration:
-        their runs are trained by the same job. Empty: no runs share work.
+        Runs with equal values of these parameters (and of ε) share expensive work, such as a
+        calibration, so one job trains them together. Empty: no runs share work.
     pure : bool
         Whether it supports δ = 0.
     needs : tuple of str
-        Public facts that the estimator needs in addition to ``n_bins`` and ``classes``: parameters
-        of its constructor named like attributes of a domain (see :class:`Facts`).
+        Public facts that the estimator needs in addition to ``n_bins`` and ``classes``. They are
+        parameters of its constructor, with the names of attributes of :class:`Facts`.
     takes : tuple of str
-        Such facts that it uses if a domain has them, but does not need.
+        Public facts that the estimator uses if they are known, but does not need.
     neighbours : tuple of str
-        Supported neighbouring relations, words of ``privacy.budget``; the first is its default.
+        Supported neighbouring relations (constants of ``privacy.budget``); the first is the
+        default.
     requires : str or None
-        Import name of the optional package that it needs; `extras` lists the extras.
+        Import name of the optional package that the learner needs; see `privcurve.extras`.
     peer : bool
-        Whether it is another library's method, unchanged: its ε is that library's claim, for
-        that library's neighbouring relation (docs/peers.md), and is not audited.
+        Whether the learner wraps another library's method without changes. Its ε is then that
+        library's claim for that library's neighbouring relation (docs/peers.md); the audit leaves
+        it out.
     multiclass : bool
-        Whether it supports more than two classes: then its `_fit_one` gets positions of classes,
-        0 … K − 1, even for two classes, while other learners get signs.
+        Whether it supports more than two classes. Its training then gets labels as positions
+        0 … K − 1, even for two classes; other learners get signs −1 and +1.
     few_bins : int or None
-        The best number of mixed bins per column: neighbouring bins are merged to this number
-        before a fit. None: fine bins cost it little, and nothing is merged.
+        The number of mixed bins per column with which the learner is most accurate: neighbouring
+        ones are merged to this number before a fit. None: nothing is merged.
     few_with : mapping of str to tuple
-        The values of its parameters for which `few_bins` applies.
+        The values of hyperparameters with which `few_bins` applies.
     slow_by_class : bool
-        Whether a fit takes K/2 times longer with K classes; others take about as long as with two.
+        Whether a fit with K classes takes K/2 times as long as with two. If false, the number of
+        classes does not change the estimate.
     in_parts : mapping of str to tuple, or None
-        The values of its parameters with which it can be trained on partitioned records
-        (:mod:`privcurve.parts`); empty if it always can, None if it never can.
+        The values of hyperparameters with which the learner can be trained on partitioned records
+        (:mod:`privcurve.parts`). Empty: with all values; None: with no values.
     peak : tuple of float, optional
         Memory of a training: bytes per record, and bytes per value (one encoded column of one
         record) if codes have one byte. See `registry.training_bytes`.
     proof : Proof, optional
-        The proof of its statement. Only a learner of this project has one; without it the status
-        of its statements is ``claimed``.
+        The proof of its statement. Only learners of this project have one; statements of others
+        have the status ``claimed``.
     sees_open : mapping of str to str
-        Calibrations with which a private fit sees open records, and why. Only learners of this
-        project may.
+        Calibrations with which a private fit reads records that are not sealed, each with the
+        reason. Only learners of this project may have any.
     """
 
     name: str
@@ -293,11 +301,11 @@ class LearnerEntry:
 
     @property
     def run_version(self) -> int:
-        """Its version and the first digits of the checksum of its weights, as one number."""
+        """The version and the first 32 bits of the checksum of the weights, as one number."""
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     def placed_in(self, module: str) -> LearnerEntry:
-        """Return the entry of a module, with the complete path of its class."""
+        """Return the entry, which `module` declares, with the absolute path of its class."""
         return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property
@@ -307,12 +315,12 @@ class LearnerEntry:
 
     @property
     def proved(self) -> bool:
-        """Whether this project proves noise of the learner."""
+        """Whether this project proves the privacy of the learner with one of its calibrations."""
         return PROVED in self.calibrations and not self.peer
 
     @property
     def stays_open(self) -> bool:
-        """Whether all private fits see open records: a part of the model stays with the owner."""
+        """Whether all private fits read unsealed records, as the owner keeps part of the model."""
         return self.private and set(self.calibrations) <= self.sees_open.keys()
 
     @cached_property
@@ -320,49 +328,50 @@ class LearnerEntry:
         """The default hyperparameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
-    def complete(self, setting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all hyperparameters of a setting: its own, and the defaults of the others."""
+    def complete(self, setting: Mapping[str, object]) -> dict[str, Any]:
+        """Return the hyperparameters of `setting`, completed by the defaults of the others."""
         return {**self.defaults, **setting}
 
-    def most_bins(self, setting: Mapping[str, Any]) -> int | None:
-        """Return the best number of mixed bins of a column; None: no merging.
+    def most_bins(self, setting: Mapping[str, object]) -> int | None:
+        """Return how many mixed bins a column has after merging; None: they are not merged.
 
         Parameters
         ----------
         setting : mapping
-            Parameters; others are at their defaults.
+            Hyperparameters; the others have their defaults.
         """
         values = self.complete(setting)
         is_few = all(values[key] in allowed for key, allowed in self.few_with.items())
         return self.few_bins if is_few else None
 
     def delta_passed(self, delta: float) -> float:
-        """Return the δ for the learner: 0 if it supports only pure privacy."""
+        """Return `delta`, or 0 if the learner supports only pure differential privacy."""
         return float(delta) if self.approximate else 0.0
 
     def refuses(self, **terms: Any) -> str:
-        """Return why the learner does not support a request; empty if it does.
+        """Return the reason why the learner does not support a request; empty if it supports it.
 
-        Fits, studies, releases and private selections all give this answer.
+        Fits, studies, releases and private selections all check requests by this method.
 
         Parameters
         ----------
         epsilon, delta : float, optional
-            The budget. With ε = ∞ every δ may be 0.
+            The budget. With ε = ∞ every learner accepts δ = 0.
         calibration, neighbours : str, optional
-            Words of ``privacy.budget``.
+            Constants of ``privacy.budget``, e.g. ``proved``.
         n_classes : int, optional
         facts : Domain or Facts, optional
-            The public facts.
+            The public facts of the records.
         setting : mapping, optional
-            Hyperparameters, for these neighbours: some need public columns.
+            Hyperparameters. Some values need public columns, and so the relation
+            ``private-columns``.
         in_parts : bool, optional
             Whether the records are partitioned.
 
         Returns
         -------
         str
-            The learner, what it supports, and the request; no full stop.
+            A sentence without a full stop: the learner, what it supports, and the request.
         """
         try:
             check_budget(terms.get("epsilon", 1.0), terms.get("delta", 0.0), self.name)
@@ -379,7 +388,7 @@ class LearnerEntry:
         neighbours: str | None = None,
         n_classes: int = 2,
         facts: object = None,
-        setting: Mapping[str, Any] | None = None,
+        setting: Mapping[str, object] | None = None,
         in_parts: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
@@ -419,18 +428,18 @@ class LearnerEntry:
                     )
 
     def cost(
-        self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
+        self, setting: Mapping[str, object], n_rows: int, n_columns: int, n_classes: int = 2
     ) -> float:
         """Return the estimated seconds of one fit.
 
         Parameters
         ----------
         setting : mapping
-            Hyperparameters; the others are at their defaults.
+            Hyperparameters; the others have their defaults.
         n_rows, n_columns : int
             Shape of the encoded matrix.
         n_classes : int
         """
         times = n_classes / 2 if self.slow_by_class else 1.0
-        # Positive, whatever a user's own learner returns: it is a divisor.
+        # Callers divide by the cost, so it must be positive even if a user's own learner returns 0.
         return max(1e-9, times * self.seconds(self.complete(setting), n_rows, n_columns))

@@ -27,27 +27,28 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# The maximum number of votes that a public start counts for in the weights of rounds.
+# A public start counts in the weights of rounds as at most this many votes, for or against, so that
+# margins stay small integers.
 LARGEST_START = 1000
 
-# Number of rows drawn from the domain to compute probabilities.
+# Number of rows drawn uniformly from the domain to find the cap of the weights (`cap_`).
 POOL = 4096
 
 # Values of `ties`: what decides a tied vote.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
 
-# Weak learners by their names in studies. Each has its own parameters, in the registry and below.
+# Weak learners by their names in studies.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
-    """LazyBB with private 1-rules or trees: an integral vote.
+    """LazyBB with private 1-rules or trees, which vote with equal weights.
 
-    In each round a record whose margin (correct less wrong votes so far) is σ weighs
-    κe^{−λσ}, projected so that no record has more than 1/(κn) of all weight; a literal of
-    small weighted error (or a tree) is picked privately and joins the vote.
+    In each round, a record with the margin σ (correct minus wrong votes so far) has the weight
+    κe^{−λσ}; a projection then limits the share of each record to 1/(κn) of the total weight. A
+    1-rule (or a tree) with a small weighted error is chosen privately and joins the vote.
 
     Parameters
     ----------
@@ -55,44 +56,44 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
         ``one_rule``, or ``topdown``: the trees of
         :class:`~privcurve.learners.trees.TopDownTreeClassifier`.
     n_rounds : int
-        τ, rounds and voters.
+        τ, the number of rounds; each adds one voter.
     learning_rate : float
-        λ: how fast weights follow the margins.
+        λ: how strongly weights depend on the margins.
     density : float
-        κ: 1 keeps all weights equal; smaller values let boosting concentrate,
-        at the price of more noise. Too small a value for the number of records is refused,
-        unless ε = ∞: see ``privacy.sensitivity.lazybb_smallest_density``.
+        κ: 1 keeps all weights equal; smaller values let the weights concentrate on fewer records,
+        at the price of more noise. With a finite ε, a value that is too small for the number of
+        records is refused: see ``privacy.sensitivity.lazybb_smallest_density``.
     epsilon : float
         ε of the whole fit, above 0; infinite: no noise.
     delta : float
-        0: pure differential privacy.
+        δ; 0 for pure differential privacy.
     calibration : str
-        ``proved`` (η_t = ε/(2τζ_t), docs/proofs.md, 'LazyBB') or ``published``
-        (η = εκn/(4τ), thesis, Corollary 4.1.1; trees: Corollary 4.2.5).
+        ``proved`` (for δ = 0, η_t = ε/(2τζ_t): docs/proofs.md, 'LazyBB: first rounds') or
+        ``published`` (η = εκn/(4τ): thesis, Corollary 4.1.1; trees: Corollary 4.2.5).
     mechanism : str
-        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
-        proved and δ = 0, else the exponential mechanism.
+        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip with ``proved`` and
+        δ = 0, else the exponential mechanism.
     start : str
-        ``none``, or ``public``: only private columns vote, and their votes are added to the
-        log-odds by the public columns, which cost nothing (docs/proofs.md, 'LazyBB from a public
-        start'). Rounds begin there: the margin of a record is the start's margin, in whole votes,
-        plus its votes since. Then labels are public, and the guarantee is about private columns.
+        ``none``, or ``public``: the scores start at the log-odds that a model of the public columns
+        gives, which costs no privacy, and only private columns vote (docs/proofs.md, 'LazyBB from a
+        public start'). The margin of a record before the first round is its margin by that model,
+        rounded to whole votes. Labels are then public, and the guarantee is about private columns.
     vote_worth : float or None
-        With a public start: the log-odds that a vote is worth. None: 1 for a single round,
-        else 2λ.
+        With a public start: the log-odds that one vote adds. None: 1 for a single round, else 2λ.
     public_columns : sequence of int or None
-        Positions of public columns, read by a public start alone.
+        Positions of public columns, which only a public start reads.
     depth, n_splits, splits, criterion, split_share, leaves
-        Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
+        Shape and budget of a tree: see ``TopDownTreeClassifier``. With 1-rules they must have their
+        defaults.
     ties : str
-        The answer of an even number of rounds if its votes cancel. ``last_round``: the answer
-        without the last round, which costs no privacy; the score is half a vote.
-        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``; with
-        ``published``, the thesis' rule.
+        The prediction if the votes cancel, which is possible for an even number of rounds.
+        ``last_round``: the sum without the last round decides, at no privacy cost; the score is
+        ±½. ``negative``: the negative label (thesis, §1.2). ``auto``: ``negative`` with
+        ``published``, else ``last_round``.
     n_bins : int or sequence of int
-        Codes of each column.
+        Number of codes of each column.
     bounds : pair of array-like, optional
-        Lowest and highest value of each column, when X is numeric.
+        Lowest and highest value of each column, if X is numeric.
     classes : sequence of two labels, optional
         Negative first; None takes them from `y`.
     random_state : int, Generator, RandomState or None
@@ -100,17 +101,17 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     Attributes
     ----------
     model_ : VoteModel or TreeModel
-        The vote, readable.
+        The voters; ``print`` shows them as text.
     chosen_ : ndarray of shape (n_rounds,)
-        With 1-rules alone: the literal of each round, numbered as in
+        Only with 1-rules: the literal of each round, numbered as in
         :mod:`privcurve.kernels.lazybb_rules`.
     ties_ : str
-        ``last_round`` or ``negative``; it follows from the parameters.
+        ``last_round`` or ``negative``: the resolved value of `ties`.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     start_ : PublicStart
-        With a public start: it is added to the score. In the model a public column has a single
-        code, so no vote asks for it.
+        With a public start: the model whose log-odds are added to the votes. In `model_` a public
+        column has a single code, so that no voter uses it.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -170,7 +171,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
         kept = np.clip(votes, -LARGEST_START, LARGEST_START)
         return signs * kept.astype(np.int64)
 
-    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+    def _adopt(self, released: object, n: int, statement: PrivacyStatement) -> None:
         super()._adopt(released, n, statement)
         automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
         self.ties_ = automatic if self.ties == "auto" else self.ties
@@ -185,9 +186,10 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     @property
     @with_fitted_parameters
     def cap_(self) -> float | None:
-        """The cap of weights, used only for probabilities (docs/probabilities.md); or None.
+        """The cap of the weights, which only `predict_proba` uses (docs/probabilities.md), or None.
 
-        It is computed from the model's votes on rows drawn from the domain.
+        It follows from the model's votes on rows drawn from the domain, so it costs no privacy. It
+        is None with a public start, a single round or equal weights, which need no cap.
         """
         if self.start == PUBLIC_START or self.model_.n_rounds == 1 or self.density == 1:
             return None
@@ -207,13 +209,16 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
             return capped_weights(scores, float(self.learning_rate), cap)
         if self.start == PUBLIC_START or self.model_.n_rounds == 1:
             return scores
-        # All rounds saw the same weights: together they are one vote.
+        # With density 1 all rounds saw the same weights, so together they count as one vote.
         return scores / self.model_.n_rounds
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a tree asks about two columns, or a tie of all rounds is broken by the last."""
-        # With a public start no tie is broken.
+        """Whether the score is not a sum of functions of single columns.
+
+        A tree may combine columns; so does a tie among all rounds that the last round breaks.
+        """
+        # Ties are broken only without a public start.
         may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND
         return (may_tie and self.model_.n_rounds % 2 == 0) or super().joins_columns
 

@@ -1,4 +1,4 @@
-"""The baseline of every comparison: the most frequent label, with or without noise."""
+"""Baselines for comparisons: predict the most frequent label, found with or without noise."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from privcurve.privacy.noise import Announced
 class MajorityClassClassifier(ChanceClassifier):
     """Predict the most frequent label (scikit-learn's `DummyClassifier`); not private.
 
-    The score of every row is the log-odds of the positive label among the records, and a tie is
-    negative; with more than two classes it is the logarithm of each class's share.
+    All rows have the same score. With two classes it is the log-odds of the positive label among
+    the records (a tie predicts the negative label); with more, the logarithm of the share of each
+    class.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class MajorityClassClassifier(ChanceClassifier):
     ----------
     model_ : sklearn.dummy.DummyClassifier
     score_ : float, or ndarray of shape (n_classes,)
-        The log-odds, or the logarithms.
+        The log-odds, or the logarithm of the share of each class.
     n_features_used_ : int
         Always 0.
     """
@@ -69,14 +70,16 @@ MARGIN = "margin of all labels"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyMajorityClassifier(PrivateClassifier):
-    """The sign of n₊ − n₋ with Laplace noise, for all rows: the baseline at small ε.
+    """Predict for all rows the sign of n₊ − n₋ with Laplace noise: the baseline at small ε.
+
+    n₊ and n₋ are the numbers of positive and negative records.
 
     Parameters
     ----------
     epsilon : float
-        At ∞ there is no noise.
+        ε, above 0; infinite: no noise.
     delta : float
-        0.
+        Must be 0.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state
@@ -87,9 +90,10 @@ class NoisyMajorityClassifier(PrivateClassifier):
     margin_ : float
         n₊ − n₋ with noise, the score of every row.
     n_features_used_ : int
-        0.
+        Always 0.
     n_records_ : int
-        Training records: the sum of the counts. Public, as neighbours have equally many.
+        Number of training records (the sum of the counts). It is public: replace-one neighbours
+        have equally many records.
     """
 
     _learner = "noisy_majority"

@@ -1,4 +1,7 @@
-"""Naive Bayes from noisy counts of a few columns, alone or on top of a public start."""
+"""Naive Bayes from noisy counts of a few columns.
+
+The scores may start from a model of the public columns (`PublicStart`).
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
-# Names of the releases.
+# Names of the mechanism calls in the ledger.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-# The counts of a code: positive records minus negative ones.
+# Weights of a code's counts (negative, positive) whose weighted sum is positive minus negative.
 MARGIN = np.array([-1.0, 1.0])
 
 
@@ -36,26 +39,29 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
 
     Proof: docs/proofs.md, 'Naive Bayes from noisy counts'.
 
-    Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
-    [x_{ij} = c]|` with noise; the counts of each get noise once. The score is a prior plus
-    the log-ratios of the smoothed shares of each column's code among either label.
+    Columns are chosen one after another by their noisy scores :math:`Q_j = \frac12 \sum_c
+    |\sum_i y_i [x_{ij} = c]|`. The counts of the chosen columns by code and label are then
+    released with noise, all at once. The score of a row is a prior plus one log-ratio for each
+    chosen column: the logarithm of the share of the row's code among positive records, over its
+    share among negative records. Shares are smoothed.
 
     Parameters
     ----------
     n_columns : int or None
-        m, the number of columns that are used. None: all, without a choice.
+        m, the number of chosen columns. None: all columns are used, and none of the budget is
+        spent on a choice.
     choice_share : float
-        Part of the budget for the choice of columns.
+        Share of the budget for the choice of columns.
     damping : float
-        Multiplies the sum of log-ratios: below 1 where columns repeat each other.
+        Factor of the log-ratios. A value below 1 helps if columns repeat the same information.
     smoothing : float
         Added to each count, in addition to the scale of the noise.
     start : str
-        ``none``: the labels give the prior, all columns are private, and so is the
-        label. ``public``: it is the log-odds by the public columns, which costs nothing;
-        needs `public_columns`.
+        ``none``: the prior comes from the noisy counts; all columns and the label are private.
+        ``public``: the prior of a row is its log-odds by a model of the public columns and the
+        label, which are public then; this costs no privacy, and needs `public_columns`.
     public_columns : sequence of int or None
-        Positions of public columns, read by a public start alone.
+        Positions of public columns, which only a public start reads.
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float
@@ -69,14 +75,14 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
     Attributes
     ----------
     columns_ : ndarray of shape (m,)
-        Columns that are used, in the order of their choice.
+        Positions of the used columns, in the order of the choices.
     log_ratios_ : list of ndarray
-        What each code of each adds to the score.
+        For each of these columns, what each of its codes adds to the score.
     prior_ : float or PublicStart
     n_features_used_ : int
-        Columns that the score reads.
+        Number of columns that the score depends on, including public ones.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Number of training records (the sum of the counts).
     """
 
     _learner = "noisy_bayes"
@@ -109,11 +115,14 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            totals = _estimate_totals(noisy)
+            # From all columns, weighted by their precision.
+            precisions = np.array([1 / len(table) for table in noisy])
+            sums = np.array([table.sum(axis=0) for table in noisy])
+            totals = transposed_times(sums, precisions) / total(precisions)
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
-            # With public columns, records are in memory.
+            # A public start is not supported for partitioned records, so these are in memory.
             rows = curator.public(roles.public, PublicRows.gather, cast(Records, records))
             totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
             self.prior_ = PublicStart.fit(rows, roles, n_bins)
@@ -123,7 +132,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         self.n_records_ = records.n
 
     def _n_counted(self) -> int:
-        """Return the number of counted columns: at most `n_columns`."""
+        """Return m, the number of columns to count: `n_columns`, or fewer if there are fewer."""
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
@@ -155,19 +164,19 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         return scores
 
 
-def cells_of_columns(rows: Any, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
-    """Return the bounds of counts of each column by code and label: a record is in one cell."""
+def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
+    """Return the bounds of the counts of each column: a record is in one cell of code and label."""
     return [one_cell((width, 2)) for width in widths]
 
 
 class CountedRows(NamedTuple):
-    """Rows of one part, to be counted."""
+    """The rows of one part of the records, which `Totals` counts part by part."""
 
     records: Records
 
     @adds_in_parts(cells_of_columns)
     def tables(self, columns: Sequence[int], widths: Sequence[int]) -> Ints:
-        """Count the records by code of the given columns, concatenated, and by label."""
+        """Return counts by code and label, of shape (sum of widths, 2), columns concatenated."""
         codes, signs, counts, _ = self.records
         tables = [
             label_counts(codes[:, j], width, signs, counts)
@@ -177,7 +186,7 @@ class CountedRows(NamedTuple):
 
 
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
-    """Count the records of each code by label."""
+    """Return the number of records by code and label (negative, positive): (n_bins, 2)."""
     cells = 2 * column.astype(np.int64) + (signs > 0)
     # Sums of integers below 2^53 are exact in floating point.
     totals = np.bincount(cells, weights=counts, minlength=2 * n_bins)
@@ -190,7 +199,7 @@ def column_score(table: Sum) -> Sum:
 
 
 def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
-    """Choose m columns one after another; without a choice if m is the number of all."""
+    """Choose m columns privately, one after another; if there are only m, return all of them."""
     left = list(tables)
     if m == len(left):
         return left
@@ -200,10 +209,3 @@ def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
         place = curator.choose(CHOICE.format(k), [scores[j] for j in left])
         chosen.append(left.pop(place))
     return chosen
-
-
-def _estimate_totals(noisy: list[Floats]) -> Floats:
-    """Estimate the number of each label from all columns, weighted by their precision."""
-    weights = np.array([1 / len(table) for table in noisy])
-    sums = np.array([table.sum(axis=0) for table in noisy])
-    return transposed_times(sums, weights) / total(weights)

@@ -1,4 +1,4 @@
-"""1-rules: one bin of one column decides, alone or as one voter of an ensemble."""
+"""1-rules: classifiers that look at one bin of one column. They are used alone or as voters."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rul
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import WHOLE, kernel
 
-# The packing of columns depends on the records.
+# How `pack` groups the columns depends on the values of the records, and so do the shapes of its
+# results. WHOLE therefore seals each result as a whole.
 pack_kernel = kernel(pack, rows=WHOLE)
 pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """Net votes of one bin: for the positive label inside it, against it outside."""
+    """The net votes of one bin: added to the score of a row in the bin, else subtracted."""
 
     votes: int
     column: int
@@ -41,15 +42,15 @@ class VoteModel:
     ``-votes`` if it is not.
     """
 
-    votes: tuple[Vote, ...]  # bins whose votes do not cancel, the heaviest first
-    constant: int  # net votes of the constants
+    votes: tuple[Vote, ...]  # bins with a net vote other than 0, the largest absolute vote first
+    constant: int  # net votes of the constant literals, which are the same for all rows
     # The literal of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
-    n_bins: tuple[int, ...]  # codes of each column
+    n_bins: tuple[int, ...]  # number of codes of each column
 
     @classmethod
     def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:
-        """Add up picked literals."""
+        """Return the model of the picked literals, whose votes are added up by bin."""
         starts = bin_starts(n_bins)
         net: Counter[int] = Counter()
         for literal in picks.tolist():
@@ -73,12 +74,12 @@ class VoteModel:
 
     @property
     def n_features_used(self) -> int:
-        """The number of distinct bins of the 1-rules, including votes that cancel."""
+        """The number of distinct bins that 1-rules ask about, even if their votes cancel."""
         constant = sum(self.n_bins)
         return len({literal >> 1 for literal in self.literals} - {constant})
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of rounds `start` to `stop` (exclusive); by default of all."""
+        """Return the sum of the votes of rounds `start` to `stop` (exclusive) for each row."""
         starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
@@ -88,7 +89,11 @@ class VoteModel:
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def check(self, n_bins: Ints) -> Ints:
-        """Return the picks if they belong to these columns and result in this model."""
+        """Check a model read from a file, and return its picked literals.
+
+        Raises ValueError if a literal is not of these columns, or the votes do not follow from the
+        literals.
+        """
         picks = np.array(self.literals, dtype=np.int64)
         inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
         require(inside, "it has 1-rules of other columns, or none")
@@ -99,8 +104,8 @@ class VoteModel:
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
 
-        `bin_names` are the names of each code of each column, such as ``dataset.domain.bin_names``;
-        by default ``column 3 = 5``.
+        `bin_names` has a name for each code of each column, such as ``dataset.domain.bin_names``;
+        the default names are like ``column 3 = 5``.
         """
         lines = ["votes  bin"]
         for votes, column, code in self.votes:
@@ -110,7 +115,7 @@ class VoteModel:
             lines.append(f"{self.constant:+5d}  always")
         return "\n".join(lines)
 
-    # The model in words with the names of a schema, if it was fitted with one.
+    # The printed form with a schema's names of columns and values, if the fit had a schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -118,7 +123,7 @@ class VoteModel:
 
 
 class RuleRows(NamedTuple):
-    """Rows, prepared for the kernel of 1-rules."""
+    """Rows in the form that the kernel of 1-rules takes."""
 
     packed: PackedRows
     positive: Bools
@@ -128,7 +133,7 @@ class RuleRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RulePlan:
-    """One setting of boosted 1-rules: κ, λ and the noise."""
+    """The plan of a fit of boosted 1-rules: density κ, learning rate λ, and calibrated noise."""
 
     density: float
     learning_rate: float
@@ -144,13 +149,13 @@ class OneRules:
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
-        """Return the plan, with calibrated noise."""
+        """Return the weights' parameters and the calibrated noise of a setting."""
         return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(
         self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
     ) -> Ints:
-        """Pick a literal in each round."""
+        """Choose a literal privately in each round, and return all of them, shape (n_rounds,)."""
         calls = plan.noise.calls
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return pick_literals(
@@ -159,7 +164,7 @@ class OneRules:
         )  # fmt: skip
 
     def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
-        """Return the picks and the model that they make."""
+        """Return the fitted attributes: the chosen literals, and the model of their votes."""
         return {"chosen_": released, "model_": VoteModel.from_picks(released, n_bins)}
 
 
@@ -168,20 +173,23 @@ ONE_RULES = OneRules()
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneRuleClassifier(VotingClassifier, PrivateClassifier, MechanismParameters):
-    """The private 1-rule: the literal of (noisily) least error (thesis, Algorithm 1).
+    """The private 1-rule: the literal with the smallest noisy error (thesis, Algorithm 1).
+
+    A literal predicts one label in one bin of one column and the other label elsewhere, or one
+    label everywhere.
 
     Parameters
     ----------
     epsilon : float
         ε, above 0; infinite: the best literal.
     delta : float
-        0: pure differential privacy.
+        δ; 0 for pure differential privacy.
     calibration : str
         ``proved`` (docs/proofs.md, 'LazyBB: 1-rules') or ``published`` (thesis, Theorem
         2.7.2).
     mechanism : str
-        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
-        proved, the exponential mechanism when published.
+        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip with ``proved`` and
+        δ = 0, else the exponential mechanism.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -190,7 +198,7 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier, MechanismParameters
     chosen_ : ndarray of shape (1,)
         The literal, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
     model_ : VoteModel
-        The 1-rule, readable.
+        The 1-rule; ``print`` shows it as text.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     privacy_ : PrivacyStatement

@@ -2,19 +2,21 @@
 
 Such a file has
 
-- ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry` with the file's name whose `path` is
-  the name of the class alone;
+- ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry`: its `name` is the file's name
+  without ``.py``, and its `path` is the name of the class;
 - the class, a :class:`~privcurve.learners.base.CodedClassifier`;
-- ``contract()``, which returns the settings that the contract tries (default: the defaults);
-- ``claims()``, which returns what the statistical audit tries, if the learner is to be audited.
+- optionally ``contract()``, which returns the settings that the contract check tries (otherwise it
+  tries the default hyperparameters);
+- optionally ``claims()``, which returns the claims that the statistical audit tries to refute.
 
-A larger learner is a folder ``learners/<name>``, like the papers' learners: its ``__init__.py`` has
-only ``ENTRY``, whose `path` names a file of the folder and a class (``classifier:MyClassifier``),
-and its ``audit.py`` has the two functions. A paper outside this project, ``papers/<paper>``, has
-such a folder ``learners`` too.
+A larger learner is a folder ``learners/<name>``, like the learners of this project's papers. Its
+``__init__.py`` has only ``ENTRY``, whose `path` names a file of the folder and a class
+(``classifier:MyClassifier``); its ``audit.py`` has the two functions. A user's own paper,
+``papers/<paper>``, may also have a folder ``learners``.
 
-A file is executed when a study names the learner or the learners are listed: it is as trusted as a
-rule file. Names that begin with ``_`` or ``.``, as editors create, are ignored.
+A file is executed when a study names the learner or the learners are listed, so it must be as
+trusted as the code of the workflow. Names that begin with ``_`` or ``.`` are ignored (editors
+create such files).
 """
 
 from __future__ import annotations
@@ -37,13 +39,17 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
 
-# Results of the contract, a file for each learner, and their words.
+# The folder with a file for each learner that holds the result of its contract check, and the
+# possible results.
 CONTRACTS = Path("results/contracts")
 KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
 
 def names() -> list[str]:
-    """Return the names of the learners in the user's folder, and in the folders of papers."""
+    """Return the names of a user's own learners, in the folder ``learners`` and in own papers.
+
+    Raises ValueError if a name is not an identifier, is not unique, or is a learner of privcurve.
+    """
     files = _list_files()
     every = [name for name, _ in files]
     if odd := [path for name, path in files if not name.isidentifier()]:
@@ -64,7 +70,7 @@ def names() -> list[str]:
 
 
 def _list_files() -> list[tuple[str, Path]]:
-    """Return the names of learners with their files."""
+    """Return the name and the file of each of the user's own learners."""
     others = papers.list_others()
     folders = [FOLDER, *(folder / "learners" for folder in others)]
     paths = [
@@ -80,7 +86,7 @@ def _name_of(path: Path) -> str:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a learner; for a folder its ``__init__.py``."""
+    """Return the file of a learner; for a learner in a folder, the folder's ``__init__.py``."""
     return dict(_list_files()).get(name, FOLDER / f"{name}.py")
 
 
@@ -98,37 +104,38 @@ def entry(name: str) -> LearnerEntry:
             f"{path_of(name)} must have a class {declared.path!r}, the path of its ENTRY"
         )
     if getattr(kind, "_learner", None) != name:
-        # With another learner's name it would have that entry, and could see open records.
+        # With the name of another learner it would be treated by that learner's entry, which may
+        # allow it to read records that are not sealed.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     defaults = _find_defaults(kind)
     for key, parameter in declared.parameters.items():
         if key not in defaults or defaults[key] != parameter.default:
-            # A study would name a setting that is not trained.
+            # Otherwise a study would report other hyperparameters than the ones trained with.
             raise ValueError(
                 f"{path_of(name)}: {declared.path} needs a field {key} with the default "
                 f"{parameter.default!r}, as its ENTRY says"
             )
-    # Only a learner of this project has a proof, or may see open records.
+    # Only learners of this project may have a proof, or read records that are not sealed.
     return replace(placed, proof=None, sees_open={})
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's runs: its entry's, and a checksum of its file.
+    """Return the version for the ids of a learner's runs: its entry's version and a checksum.
 
-    The checksum includes files of its folder that it imports. Golden tests do not cover a user's
-    own learners.
+    The checksum is of the learner's file and of the user's files that it imports. It is needed
+    because no golden test reminds a user to raise the version.
     """
     return _compute_version(path_of(name).resolve(), entry(name).version)
 
 
 def claims() -> dict[str, tuple[Any, ...]]:
-    """Return the claims that the audit tries, for each learner that has some."""
+    """Return the claims for the statistical audit, by the name of each own learner with claims."""
     modules = {name: load_audit(name) for name in names()}
     return {name: tuple(m.claims()) for name, m in modules.items() if hasattr(m, "claims")}
 
 
 def contract(name: str) -> Any:
-    """Return the settings in a learner's file that the contract tries; None if it has none."""
+    """Return the settings that a learner gives the contract check; None if it gives none."""
     of_module = getattr(load_audit(name), "contract", None)
     return None if of_module is None else of_module()
 
@@ -144,15 +151,19 @@ def contract_file(name: str) -> Path:
 
 
 def tried(name: str) -> str:
-    """Return the contract's result for a learner's present file: `KEPT`, `BROKEN`, `NOT_TRIED`.
+    """Return the result of the contract check: `KEPT`, `BROKEN`, or `NOT_TRIED`.
 
-    Studies and ``python -m privcurve.audit contract`` (:mod:`.audit.trial`) run the contract.
+    It is `NOT_TRIED` if the learner's file has changed since the check. Studies and
+    ``python -m privcurve.audit contract`` (:mod:`privcurve.audit.trial`) run the check.
     """
     return _read_finding(name, "result", NOT_TRIED)
 
 
 def status(name: str) -> str:
-    """Return the status of a learner's statements according to the contract, or ``claimed``."""
+    """Return the status that the contract check found for a learner's statements.
+
+    It is ``claimed`` if the present file was not checked.
+    """
     return _read_finding(name, "status", CLAIMED)
 
 
@@ -167,7 +178,7 @@ def _read_finding(name: str, key: str, default: str) -> str:
 
 @cache
 def _find_defaults(kind: type) -> dict[str, Any]:
-    """Return the parameters of a class with their defaults; cached for speed."""
+    """Return the default of each parameter of a class; cached, as `inspect` is slow."""
     return {name: field.default for name, field in inspect.signature(kind).parameters.items()}
 
 
@@ -184,11 +195,14 @@ def _load_module(name: str) -> ModuleType:
 
 
 def load_audit(name: str) -> ModuleType:
-    """Import the module with a learner's audit functions: its file, or a file of its folder."""
+    """Import the module with a learner's functions for the audit: see `audit_of`."""
     return audit_of(_load_module(name))
 
 
 def audit_of(module: ModuleType) -> ModuleType:
-    """Import the module with the audit's functions for a learner's module."""
+    """Return the module with a learner's audit functions.
+
+    It is the learner's own module; for a learner in a folder, the folder's ``audit.py``.
+    """
     is_folder = hasattr(module, "__path__") and find_spec(f"{module.__name__}.audit") is not None
     return import_module(f"{module.__name__}.audit") if is_folder else module

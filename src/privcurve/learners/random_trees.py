@@ -31,14 +31,15 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 @dataclass(frozen=True, eq=False)
 class RandomTreesModel:
-    """Complete trees: their questions, and what their leaves add to the scores."""
+    """An ensemble of complete trees: a question at each inner node, and values of the leaves."""
 
-    # (n_trees, 2**depth − 1): numbered as in `privcurve.kernels.trees.choice`; −1 for a node
-    # without a question. The children of node i are 2i + 1 (no) and 2i + 2 (yes).
+    # (n_trees, 2**depth − 1): the question of each inner node, numbered as in
+    # `privcurve.kernels.trees.choice`; −1 for none. The children of node i are 2i + 1 (answer no)
+    # and 2i + 2 (yes).
     questions: Ints
     trees: DrawnTrees
-    values: Floats  # (n_trees, 2**depth, n_outputs)
-    batch: int  # trees of a round
+    values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score
+    batch: int  # number of trees of each round
     n_bins: Ints  # (n_columns,)
 
     def describe(
@@ -60,7 +61,7 @@ class RandomTreesModel:
 
         return write_trees(self.questions, children, leaf, self.n_bins, bin_names)
 
-    # The model in words with the names of a schema, if it was fitted with one.
+    # The printed form with a schema's names of columns and values, if the fit had a schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -68,7 +69,7 @@ class RandomTreesModel:
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a tree asks about a column below another one."""
+        """Whether a path of a tree asks about more than one column."""
         return ask_two_columns(self.trees.trees())
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
@@ -91,22 +92,22 @@ class RandomTreesModel:
     def add_to(
         self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
-        """Add the trees from `start` to `stop` (exclusive) to the scores of rows of bins."""
+        """Add the values of trees `start` to `stop` (exclusive) to `scores`, in place."""
         add_trees(bins, self.trees.trees().subset(start, stop), self.values[start:stop], scores)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParameters):
-    r"""Newton boosting of random trees: only the values of leaves see the records.
+    r"""Newton boosting of random trees: only the values of the leaves depend on the records.
 
-    Before any record is read, the questions of all trees are drawn from a public stream. In
-    each round every holder adds up, in each leaf of a batch of trees, the residuals of its
-    records and their sizes, with Gaussian noise; the server turns the sums into values of
-    the leaves. Residuals are clipped at ½ (of K > 2 classes their vectors at 1/√2), where the
-    decision stays right and the noise is half of what whole residuals take (docs/proofs.md,
-    'Clipped residuals'). Trees of this kind, with another release, are in Maddock, Cormode,
-    Wang, Maple and Jha, "Federated Boosted Decision Trees with Differential Privacy" (CCS
-    2022).
+    Before any record is read, the questions of all trees are drawn with public randomness. In each
+    round every party sums over its records in each leaf of a batch of trees: the residuals, and
+    their absolute values. The server gets these sums with Gaussian noise and computes the values
+    of the leaves from them. Residuals are clipped at ½ (with K > 2 classes, the vector of residuals
+    at the norm 1/√2). Clipping leaves the decision of the exact minimiser unchanged, and halves the
+    noise (docs/proofs.md, 'Clipped residuals'). Maddock, Cormode, Wang, Maple and Jha, "Federated
+    Boosted Decision Trees with Differential Privacy" (CCS 2022), use such trees but release other
+    sums.
 
     Parameters
     ----------
@@ -114,27 +115,29 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
     depth : int
         Levels of each tree.
     batch : int
-        Trees of a round: they see the same scores, and their values are averaged.
+        Number of trees of a round. They are fitted to the same residuals, and their values are
+        averaged.
     learning_rate : float
-        What the mean of a round's trees is multiplied by. On all tables of two classes that
-        were tried 2 was better than 1 by 0.002 to 0.006, of ten classes 1 was best.
+        Factor of the mean of a round's trees. In trials, 2 was slightly better than 1 on all tables
+        with two classes, and 1 was best with ten classes.
     trust : str
-        ``secure_sum``: the server sees sums alone and parties share the noise;
-        ``local``: each message is private by itself; ``central``: one curator.
+        ``secure_sum``: the server sees only sums over all parties, which share the noise;
+        ``local``: each message of a party is private by itself; ``central``: one curator has all
+        records.
     n_holders : int
-        Among whom the records are dealt. A curator has all of them, whatever it is.
+        Number of parties that get the records. It has no effect with ``central``.
     n_colluding : int
-        With ``secure_sum``: how many other parties may use or tell their shares of the noise. A
-        party is protected from another curious one if that one is among them.
+        With ``secure_sum``: the number of other parties that may reveal, or subtract, their shares
+        of the noise. Count a curious party too: it knows its own share.
     placement : str
-        See :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
     epsilon, delta : float
         The budget; δ > 0.
     calibration : str
         ``proved``.
     ordered : sequence of bool, optional
-        Public: which columns have codes with an order. Trees ask these for thresholds, and
-        other columns for single codes. By default all are ordered.
+        Which columns have ordered codes (a public fact). Trees ask about thresholds of these, and
+        about single codes of other columns. By default all are ordered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -142,11 +145,11 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
     ----------
     model_ : RandomTreesModel
     transcript_ : Transcript
-        How much each holder sent, by round.
+        The number of bits that each party sent, by round.
     n_features_used_ : int
-        Distinct questions of the trees.
+        Number of distinct questions of the trees.
     n_records_ : int
-        Public, for neighbours have equally many.
+        Number of training records. It is public: replace-one neighbours have equally many.
     """
 
     _learner = "random_trees"
@@ -174,10 +177,24 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         transcript: Transcript,
         done: Callable[[float], None] | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
-        """Coordinate parties, wherever they run.
+        """Train with parties that run in this process or elsewhere; this is the server's part.
 
-        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` is called
-        with the finished share.
+        Parameters
+        ----------
+        holders : sequence of Holder
+            The parties.
+        questions : Questions
+            The possible questions about the columns.
+        drawn : ndarray
+            The trees from :func:`privcurve.holders.boosting.draw_trees`.
+        transcript : Transcript
+            It records the sizes of the parties' messages.
+        done : callable, optional
+            It is called with the finished share of the work.
+
+        Returns
+        -------
+        tuple of RandomTreesModel and PrivacyStatement
         """
         n_classes = len(self.classes_)
         sums = sums_of(self.trust, len(holders), int(self.n_colluding))

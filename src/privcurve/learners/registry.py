@@ -1,8 +1,8 @@
-"""All learners by name, and the function that makes one: fast to import.
+"""All learners by name, and `make`, which makes one.
 
-The table is in :mod:`privcurve.learners.entries`. The workflow imports this file while it builds
-the DAG, so it imports nothing heavy. An entry names the class by its path; :func:`estimator_class`
-imports it.
+The workflow imports this module whenever it builds the DAG, so it must be fast: it imports no
+learner. The table in :mod:`privcurve.learners.entries` names each class by its path, and
+:func:`estimator_class` imports the class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TUNED = "tuned"
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner."""
+    """Return the entry of a learner of this project or of the user; ValueError if unknown."""
     if name in LEARNERS:
         return LEARNERS[name]
     if name in own.names():
@@ -37,7 +37,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's runs; for a user's own learner it includes its file."""
+    """Return the version for ids of runs; for a user's own learner it depends on the file."""
     return LEARNERS[name].run_version if name in LEARNERS else own.version(name)
 
 
@@ -48,18 +48,18 @@ def names() -> list[str]:
 
 def multiclass_names() -> list[str]:
     """Return the names of all learners that support more than two classes."""
-    # For `tuned` this depends on the learner that it selects.
+    # `tuned` is left out: its candidates determine whether it supports more.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
 def hint_multiclass() -> str:
-    """Return a sentence naming this project's proved learners of more than two classes."""
+    """Return a sentence that names this project's proved learners for more than two classes."""
     more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].proved]
     return f"Learners of more classes are: {', '.join(more)}."
 
 
 def hint_parts() -> str:
-    """Return a sentence naming the proved learners that can be trained on partitioned records."""
+    """Return a sentence that names the proved learners for partitioned records."""
     able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.proved]
     return (
         f"Learners of partitioned records are: {', '.join(able)}. If memory holds all records, "
@@ -68,13 +68,13 @@ def hint_parts() -> str:
 
 
 def check_parameters(
-    name: str, parameters: Mapping[str, Any], calibration: str | None = None
+    name: str, parameters: Mapping[str, object], calibration: str | None = None
 ) -> None:
-    """Check hyperparameters of a learner against its entry, with the others at their defaults.
+    """Check hyperparameters of a learner against its entry; the others have their defaults.
 
-    Raises ValueError, which names the parameter, its value, and the allowed values, if a value is
-    out of range, has no effect with the others (unless it is the default), or is not supported by
-    the calibration.
+    Raises ValueError if the learner has no such parameter, or if a value is out of range, has no
+    effect together with the other values (unless it is the default), or is not supported by the
+    calibration.
     """
     registered = entry(name).parameters
     for key, value in parameters.items():
@@ -102,7 +102,7 @@ def check_parameters(
                 )
 
 
-def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
+def check_proved(name: str, parameters: Mapping[str, object]) -> None:
     """Refuse hyperparameters of a learner without a proved guarantee."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
@@ -116,7 +116,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
             )
 
 
-# Bytes of the scores of each class, with more than two classes, and of a copy.
+# Additional bytes per record and class with more than two classes: a score, 8 bytes, and its copy.
 _PER_CLASS = 16.0
 
 
@@ -125,14 +125,24 @@ def training_bytes(
 ) -> float:
     """Return the estimated peak memory of one training, in bytes, including its data.
 
-    The memory of a program without any training is not included. The encoded matrix has `n_rows`,
-    including the test part, and `n_columns`; a code takes 1 byte, or 2 if a column has more than
-    256.
+    It excludes the memory of a Python process without any training.
 
-    Peaks were measured for entire processes, including scoring, on 0.2 to 5 million records of 8
-    and of 30 columns of ten codes, with four fifths for training. All records differ: tables
-    with many equal records take less, down to a third. A learner with an unknown peak, such as a
-    user's own, counts as the largest one on 30 columns.
+    The estimate is linear in the shape of the encoded matrix, with the coefficients of
+    `LearnerEntry.peak`. They were fitted to the peak memory of entire processes (training and
+    scoring) on 0.2 to 5 million records with 8 and with 30 columns of ten codes. All records were
+    different; tables with many equal records need less, down to a third. A learner without a
+    measured peak, such as a user's own, gets the peak of the learner that needs most on 30 columns.
+
+    Parameters
+    ----------
+    name : str
+    n_rows : int
+        Rows of the encoded matrix: training records (four fifths in the measurements) and test
+        records.
+    n_columns : int
+    n_classes : int
+    code_bytes : int
+        Bytes of a code: 1, or 2 if a column has more than 256 codes.
     """
     peak = LEARNERS[name].peak if name in LEARNERS else None
     peaks = [entry.peak for entry in LEARNERS.values() if entry.peak]
@@ -142,7 +152,7 @@ def training_bytes(
 
 
 def missing_package(name: str) -> str | None:
-    """Return what a learner needs that is not installed, and how to install it; or None."""
+    """Return a message on how to install a package that a learner lacks; None if it lacks none."""
     requires = entry(name).requires
     return extras.explain_missing(requires, name) if requires else None
 
@@ -160,8 +170,8 @@ def estimator_class(name: str) -> type[Any]:
     return kind
 
 
-def is_shipped(kind: type[Any]) -> bool:
-    """Return whether a class is an unchanged learner of this project, not a subclass of one."""
+def is_shipped(kind: type[object]) -> bool:
+    """Return whether a class is exactly a learner class of this project, and not a subclass."""
     name = str(getattr(kind, "_learner", None))
     if name not in LEARNERS:
         return False
@@ -170,7 +180,7 @@ def is_shipped(kind: type[Any]) -> bool:
 
 
 def is_ours(module: str) -> bool:
-    """Return whether a module, by its name, has learners of this project."""
+    """Return whether a module name belongs to this project's learners, including its papers'."""
     ours = module.startswith((f"{__package__}.", f"{papers.__name__}."))
     return ours and not module.startswith(own.PACKAGE)
 
@@ -178,24 +188,24 @@ def is_ours(module: str) -> bool:
 def make(
     name: str,
     domain: Any,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> Any:
-    """Return a learner with the public facts of a dataset: the only way to make one.
+    """Return an unfitted learner for a dataset, with the dataset's public facts as parameters.
 
-    Labels are the pipeline's: −1 and +1 for two classes, 0 … K − 1 for more.
+    The pipeline makes all its learners here. Their classes are −1 and +1, or 0 … K − 1 for K > 2.
 
     Parameters
     ----------
     name : str
     domain : Domain or Facts
-        Has the facts that the learner's entry needs.
+        It must have the facts that the learner's entry lists in `needs`.
     parameters : mapping, optional
-        Parameters of the estimator: ε, hyperparameters, ….
+        Other parameters of the estimator: ε, δ, hyperparameters, ….
     neighbours : str
-        The requested relation. With ``private-columns`` a learner that supports it gets the public
-        columns; any other runs with its own relation. With ``add-remove`` a learner that also
-        supports ``replace-one`` gets that word.
+        The requested relation. With ``private-columns``, a learner that supports it is given the
+        public columns; any other learner keeps its own relation. With ``add-remove``, a learner
+        that supports it as well as ``replace-one`` is given ``neighbours="add-remove"``.
 
     Returns
     -------
@@ -234,5 +244,5 @@ def make(
         facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         facts["neighbours"] = ADD_REMOVE
-    # A parameter can't replace a fact of the domain.
+    # If `parameters` contains one of the facts, Python raises TypeError here.
     return estimator_class(name)(**facts, **parameters)

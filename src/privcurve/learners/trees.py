@@ -1,4 +1,4 @@
-"""Shared code of learners of DP-TopDown trees: training, the readable model, votes."""
+"""DP-TopDown trees: a learner of one tree, and the trees as weak learners of LazyBB."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ grow_trees = with_weight_check(boost_trees)
 
 @dataclass(frozen=True)
 class TreePlan:
-    """One setting of (boosted) trees: its shape, weights (κ, λ) and noise.
+    """The plan of a fit of trees: shape, density κ, learning rate λ, and calibrated noise.
 
-    A tree with depth 0 grows best first, with `n_splits` internal nodes.
+    With `depth` 0, trees grow best first until they have `n_splits` internal nodes; otherwise they
+    grow level by level, with `depth` levels of splits.
     """
 
     depth: int
@@ -48,9 +49,10 @@ class TreePlan:
 
     @classmethod
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
-        """Return the plan of a setting; `setting` has the other parameters of ``lazybb_trees``.
+        """Return the plan for these hyperparameters.
 
-        Raises ValueError if the calibration does not support the request.
+        `setting` has the remaining parameters of `lazybb_trees`, which `make` does not name. Raises
+        ValueError if the calibration does not support the hyperparameters.
         """
         t = 2**depth - 1 if n_splits is None else n_splits
         noise = lazybb_trees(depth=depth, n_splits=t, **setting)
@@ -66,7 +68,10 @@ class TreePlan:
 
 
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
-    """Return all noise of a fit; its amount depends only on the setting."""
+    """Draw all noise of a fit; its shape depends only on the plan and public facts.
+
+    `width` is the number of codes of all columns together.
+    """
     noise, depth = plan.noise, plan.depth
     n_rounds = len(noise.rates)
     n_nodes = node_count(depth, plan.n_splits)
@@ -76,11 +81,12 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
         empty = np.zeros((n_rounds, inner, 0 if depth else 1))
         return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    # The steps of each round: its splits (by level or single), then the last step.
+    # The ledger of each round: the entries of its splits (one per level, or one per split), then
+    # the entry of its leaves.
     rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
-        # Node i is on the level ⌊log2(i + 1)⌋.
+        # All nodes of a level share the level's entry; node i is on the level ⌊log2(i + 1)⌋.
         steps = [
             [levels[(k + 1).bit_length() - 1] for k in range(2 ** len(levels) - 1)]
             for levels in steps
@@ -102,7 +108,7 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Trees that vote: each answers −1 or +1, and the score is the sum."""
+    """Trees that vote: each predicts −1 or +1, and the score of a row is the sum."""
 
     forest: Forest
     n_bins: Ints  # (n_columns,)
@@ -114,7 +120,7 @@ class TreeModel:
 
     @property
     def questions(self) -> Ints:
-        """Distinct questions of the trees."""
+        """The distinct questions of the trees, as sorted numbers."""
         return np.unique(self.forest.splits[self.forest.splits >= 0])
 
     @property
@@ -123,24 +129,27 @@ class TreeModel:
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of trees `start` to `stop` (exclusive); by default of all."""
+        """Return the sum of the votes of trees `start` to `stop` (exclusive) for each row."""
         labels = self.forest.labels[start:stop, :, None]
         votes = np.zeros((len(codes), 1), dtype=np.int64)
         add_trees(bin_codes(codes, self.n_bins), self.trees(start, stop), labels, votes)
         return votes[:, 0]
 
     def trees(self, start: int = 0, stop: int | None = None) -> Trees:
-        """Return trees in the form for prediction."""
+        """Return trees `start` to `stop` (exclusive) in the form that prediction uses."""
         splits, children = self.forest.splits[start:stop], self.forest.children[start:stop]
         return Trees(*ranges(splits, self.n_bins), children)
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a tree asks about a column below another one."""
+        """Whether a path of a tree asks about more than one column."""
         return ask_two_columns(self.trees())
 
     def measures(self) -> dict[str, float]:
-        """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""
+        """Return the numbers of rounds, distinct questions, nodes and leaves, and the depth.
+
+        Nodes and leaves are of all trees together; the depth is of the deepest tree.
+        """
         parents = self.forest.children > 0
         inner = int(parents.sum())
         depth = np.zeros(self.forest.children.shape, dtype=np.int64)
@@ -158,9 +167,10 @@ class TreeModel:
         }
 
     def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
-        """Return the trees if they fit these columns and their leaves have these labels.
+        """Check a model read from a file, and return its trees.
 
-        Raises ValueError otherwise, or if a branch does not end.
+        Raises ValueError if the trees do not fit columns with `n_bins` codes, if a leaf has another
+        label than `labels` (or 0), or if a branch does not end.
         """
         splits, children, leaves = self.forest
         require(np.array_equal(self.n_bins, n_bins), "its trees belong to other columns")
@@ -177,7 +187,7 @@ class TreeModel:
         return self.forest
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
-        """Write the label of a leaf."""
+        """Return the label of a leaf as text."""
         return f"{int(self.forest.labels[tree, node]):+d}"
 
     def describe(
@@ -190,7 +200,7 @@ class TreeModel:
         leaf = partial(self._leaf, class_names=class_names)
         return write_trees(splits, children, leaf, self.n_bins, bin_names)
 
-    # The model in words with the names of a schema, if it was fitted with one.
+    # The printed form with a schema's names of columns and values, if the fit had a schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -206,9 +216,16 @@ def write_trees(
 ) -> str:
     """Write trees as nested questions.
 
-    `splits` and `children` belong to a :class:`privcurve.kernels.lazybb_trees.Forest`, and
-    `leaf` writes the leaf at a node of a tree. A name in `bin_names` is a condition, as in
-    ``dataset.domain.bin_names``: 30 <= age < 40.
+    Parameters
+    ----------
+    splits, children : ndarray of shape (n_trees, n_nodes)
+        As in :class:`privcurve.kernels.lazybb_trees.Forest`.
+    leaf : callable
+        ``leaf(tree, node)`` returns the text of a leaf.
+    n_bins : ndarray of shape (n_columns,)
+    bin_names : sequence of sequences of str, or None
+        A condition for each code of each column, as in ``dataset.domain.bin_names``:
+        30 <= age < 40.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
 
@@ -246,13 +263,13 @@ class TopDownTrees:
     """DP-TopDown trees, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> BinnedRows:
-        """Convert codes to indices of histograms."""
+        """Convert the codes to bins that are numbered through all columns."""
         codes, signs, counts, n_bins = records
         bins, labels = bins_kernel(codes, n_bins, signs)
         return BinnedRows(bins, labels, counts, n_bins)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
-        """Return the plan: shape and noise."""
+        """Return the plan of a setting, with calibrated noise."""
         return TreePlan.make(
             depth=int(learner.depth),
             n_splits=None if learner.n_splits is None else int(learner.n_splits),
@@ -266,7 +283,7 @@ class TopDownTrees:
     def train(
         self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> Forest:
-        """Grow a tree in each round."""
+        """Grow one tree privately in each round, and return all of them."""
         return grow_trees(
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
@@ -275,7 +292,7 @@ class TopDownTrees:
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
-        """Return the model."""
+        """Return the fitted attributes: the model."""
         return {"model_": TreeModel(released, n_bins)}
 
 
@@ -286,50 +303,49 @@ TOP_DOWN_TREES = TopDownTrees()
 class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParameters):
     """A decision tree whose splits and labels are chosen privately.
 
-    ``proved`` trees grow by levels: every
-    node of a level makes its own private choice, and all of them together cost no more
-    than one (docs/proofs.md, 'Levels of a tree'). ``published`` trees grow best first, one
-    private choice among all leaves and questions a split.
+    With ``proved``, the tree grows level by level. Each node of a level makes its own private
+    choice; as the nodes have disjoint records, all these choices cost no more than one
+    (docs/proofs.md, 'Levels of a tree'). With ``published``, the tree grows best first: each split
+    is one private choice among all pairs of a leaf and a question.
 
     Parameters
     ----------
     depth : int
-        Levels of splits.
+        Number of levels of splits.
     n_splits : int, optional
-        Internal nodes of a published tree; by default as many as a full tree of `depth`
-        has. Not for proved trees.
+        Number of internal nodes; only with ``published``. By default as many as a complete tree of
+        `depth` has.
     splits : str
-        ``equality``: a split asks whether a column has one code. ``threshold``: it may
-        also ask whether the code is at most one, which suits columns whose codes have an
-        order. Proved only.
+        ``equality``: a split asks whether a column has a given code. ``threshold``: it may also ask
+        whether the code is at most a given one, which suits columns with ordered codes; only with
+        ``proved``.
     criterion : str
-        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. Against Gini, ``zero_one``
-        is half as sensitive to one record and gets half of the noise; ``entropy`` and
-        ``root_gini`` get about (log₂ n + 1.4)/4 and √n/2 times as much. Published trees
-        offer Gini alone.
+        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. One record changes ``zero_one`` half
+        as much as Gini, so it gets half of the noise; ``entropy`` gets about (log₂ n + 1.4)/4 times
+        as much as Gini, and ``root_gini`` √n/2 times. With ``published``, only ``gini``.
     split_share : float, optional
-        Share of the budget for splits; the rest is for the leaves. Proved
-        only; see ``calibration_trees.lazybb_trees`` for the default.
+        Share of the budget for the splits; the rest is for the leaves. Only with ``proved``; for
+        the default see ``privacy.calibration.trees.lazybb_trees``.
     leaves : str
-        ``labels``: each leaf is labelled by its noisy margin. ``rules``: each node of the
-        last level chooses a question and the labels of both answers at once, by their
-        error, which takes less noise. Proved only.
+        ``labels``: the noisy margin of each leaf determines its label. ``rules``: each node of the
+        last level makes one private choice of a question and the labels of both answers, by their
+        error; this needs less noise. Only with ``proved``.
     epsilon : float
         ε of the whole fit, above 0; infinite: no noise.
     delta : float
-        0: pure differential privacy. Published trees offer 0 alone.
+        δ; 0 for pure differential privacy. With ``published`` it must be 0.
     calibration : str
         ``proved`` (docs/proofs.md, 'LazyBB: trees') or ``published`` (thesis, Theorem 4.2.2).
     mechanism : str
-        Of the splits: ``exponential``, ``permute_and_flip`` (proved with δ = 0), or
-        ``auto``: permute-and-flip where it is offered.
+        The mechanism that chooses splits: ``exponential``, ``permute_and_flip`` (only with
+        ``proved`` and δ = 0), or ``auto``: permute-and-flip where it is supported.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     model_ : TreeModel
-        The tree, readable.
+        The tree; ``print`` shows it as text.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     privacy_ : PrivacyStatement

@@ -26,7 +26,7 @@ from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
-# Number of models in memory at the same time.
+# Number of runs that are trained together, which limits the models in memory.
 _BATCH = 32
 
 
@@ -41,31 +41,37 @@ def _has_probabilities(learner: TunedClassifier) -> bool:
 def count_right(
     codes: Codes, labels: Ints, counts: Ints, scored: Callable[[Codes], Floats]
 ) -> Ints:
-    """Count the records whose label the scores predict correctly."""
+    """Count the records that a model predicts correctly; the result has shape (1,).
+
+    `scored` maps codes to scores, and `labels` are positions of classes.
+    """
     right = decide(scored(codes)) == labels
     return counts[right].sum(keepdims=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TunedClassifier(PrivateClassifier, TunedParameters):
-    """A learner, or its settings, selected privately within ε.
+    """Select a learner and its hyperparameters privately, at a cost that ε includes.
 
     A fit draws a random number of runs. Each run draws a setting, trains it, and counts, with
-    noise, the training records that it predicts correctly. The run with the best score is kept.
-    Nothing of the other runs leaves the fit, not even their number (docs/tuning.md).
+    noise, the training records that the trained model predicts correctly. The fit keeps the model
+    with the largest count and reveals nothing about the other runs, not even their number
+    (docs/tuning.md).
 
     Parameters
     ----------
     learner : str
-        Name of the learner whose settings are selected. It must be private, with a proved
-        calibration, for replace-one neighbours.
+        Name of the learner whose settings are selected. It must have a proved calibration for
+        replace-one neighbours.
     settings : mapping, sequence of mapping, or None
-        The settings to draw from, all equally likely: parameters with lists of values, for all of
-        their combinations; or the settings themselves, each for `learner` or for the learner that
-        it names (``{"learner": "noisy_bayes", …}``). None: the learner's defaults.
-        Public: they may not depend on the records.
+        The candidate settings; a run draws one of them uniformly. A mapping has a list of values
+        for each hyperparameter, and all combinations are candidates. A sequence lists the settings;
+        each is for `learner`, or for another learner that it names
+        (``{"learner": "noisy_bayes", …}``). None: the defaults of `learner`. The settings are
+        public: they must not depend on the records.
     eta : float
-        η, the shape of the number of runs, above −1: 1 geometric, 0 logarithmic.
+        η, the shape of the (truncated negative binomial) distribution of the number of runs, above
+        −1. 1 is the geometric distribution, 0 the logarithmic one.
     expected_runs : float
         The expected number of runs.
     score_share : float
@@ -78,27 +84,28 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     calibration : str
         ``proved``.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes; some learners need to know. None: all if `bounds` is
-        given, otherwise the default of each learner.
+        Which columns have ordered codes, for candidates that use it. None: all columns if `bounds`
+        is given, otherwise the default of each candidate.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     best_ : CodedClassifier
-        The selected training. Its ``privacy_`` covers the whole fit.
+        The selected fitted learner. Its ``privacy_`` covers the entire selection.
     learner_ : str
-        The name of its learner.
+        The name of the selected learner.
     setting_ : mapping
-        Its setting.
+        The selected setting.
     score_ : float
-        Its noisy share of training records that are predicted correctly. As the best of several it
-        is more often too high than too low.
+        The noisy share of training records that the selected model predicts correctly. As the
+        largest of several noisy scores, it is biased upwards.
     model_ : object
-        The model of `best_`, where it has one that a person can read.
+        The model of `best_`, if it has one.
     n_features_used_ : int
+        The same attribute of `best_`.
     n_records_ : int
-        Records trained on.
+        Number of training records.
     """
 
     _learner = NAME
@@ -114,7 +121,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
             self._budget()
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse a candidate learner that supports fewer classes."""
+        """Raise ValueError if a candidate learner does not support `n_classes`."""
         for name in self._names():
             if why := registry.entry(name).refuses(n_classes=n_classes):
                 raise ValueError(f"{NAME}: {why}. {registry.hint_multiclass()}")
@@ -132,14 +139,14 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
         )
 
     def _public_facts(self) -> Facts:
-        """Return the public facts with which candidates are made; each merges codes itself."""
+        """Return the public facts for the candidates. Codes are not merged: candidates do that."""
         n_classes, ordered = len(self.classes_), self.ordered
         if ordered is not None or self.bounds is not None:
             ordered = ordered_columns(NAME, ordered, True, len(self.n_bins_))
         return Facts(self.n_bins_, ordered, n_classes, mixed_bins=self.mixed_bins)
 
     def _names(self) -> list[str]:
-        """Return the names of the candidate learners, each once."""
+        """Return the distinct names of the candidates' learners."""
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(candidate.learner for candidate in candidates))
 
@@ -177,7 +184,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
                 strict=True,
             ):  # fmt: skip
                 score = self._count_right(model, records, curator, score_call)
-                # The first of equal scores is as good as any (docs/proofs.md, 'Private selection').
+                # Of equal scores the first wins, which docs/proofs.md, 'Private selection', allows.
                 if best is None or score > best[0]:
                     best = score, place, model
         assert best is not None
@@ -186,7 +193,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
         self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        # The kept model has the statement of the entire selection, not of its own training.
+        # The selected model must state the cost of the entire selection, not of its own training.
         best_statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
         self.best_._fitted_statement = replace(best_statement, sealed=bool(curator.sealed_for))
         return statement
@@ -200,7 +207,10 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
         curator: Curator,
         run: Call,
     ) -> list[Any]:
-        """Train the drawn settings, each with its own curator, which checks its spending."""
+        """Train the drawn settings and return the fitted learners in the same order.
+
+        Each has a curator of its own, which checks that the training spends at most the call `run`.
+        """
         doors = curator.inner(run, len(drawn))
         labels = records.labels
         if len(self.classes_) == 2:
@@ -224,7 +234,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _count_right(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
-        """Count the correctly predicted records, with noise, in units of the score."""
+        """Return the noisy number of correctly predicted records, in units of 1/`UNITS` record."""
         codes, labels, counts, _ = records
         exact = count_right(codes, labels, counts, model.score_codes)
         return int(curator.whole_numbers(call, UNITS * exact)[0])
@@ -234,11 +244,11 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
 
     @property
     def chances_by_link(self) -> bool:
-        """Like the selected learner's."""
+        """The same property of the selected learner."""
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
 
-    def _on_groups(self, domain: Any) -> tuple[Self, Any]:
+    def _on_groups(self, domain: object) -> tuple[Self, Any]:
         other = copy.copy(self)
         other.best_, domain = self.best_._on_groups(domain)
         other.n_bins_ = other.best_.n_bins_
@@ -256,7 +266,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
 
     @property
     def model_(self) -> Any:
-        """The readable model of the selected learner, if it has one."""
+        """The model of the selected learner; AttributeError if it has none."""
         check_is_fitted(self)
         return self.best_.model_
 

@@ -1,4 +1,7 @@
-"""The package of your own learners, under which another process finds them too, as pickles need."""
+"""The package under which a user's own learners are imported.
+
+A fixed name lets another process unpickle such a learner.
+"""
 
 from pathlib import Path
 

@@ -80,13 +80,13 @@ def alternatives(declared: Any) -> tuple[Any, ...]:
     return (NoneType,) if declared is None else (_resolve_alias(declared),)
 
 
-def _resolve_alias(kind: Any) -> Any:
+def _resolve_alias(kind: object) -> Any:
     """Return the type behind an alias: NumPy 2.5's ``NDArray`` is an alias."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
 
-def _find_type(declared: Any, fits: Any, value: Any, place: str) -> Any:
+def _find_type(declared: object, fits: Any, value: object, place: str) -> Any:
     for kind in alternatives(declared):
         if fits(kind):
             return kind
@@ -151,7 +151,7 @@ def _list_defaults(kind: type) -> frozenset[str]:
     return frozenset(f.name for f in fields(kind) if f.default is not MISSING)
 
 
-def _dtype_of(kind: Any) -> np.dtype[Any]:
+def _dtype_of(kind: object) -> np.dtype[Any]:
     return np.dtype(get_args(get_args(kind)[1])[0])
 
 
@@ -175,7 +175,7 @@ def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarra
     return array
 
 
-def _check_finite(value: Any, place: str) -> Any:
+def _check_finite(value: object, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{place} must be finite; got {value}")
     return value
@@ -189,7 +189,7 @@ def _name_of(kind: Any) -> str:
     return "a list" if get_origin(kind) is tuple else f"a {kind.__name__}"
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     if isinstance(value, Mapping):
         return f"an object with {', '.join(map(str, value)) or 'nothing'}"[:80]
     return f"{type(value).__name__} {value!r}"[:60]

@@ -31,8 +31,7 @@ FORMAT = "privcurve model"
 # The version of the format, which increases when the meaning of files changes.
 FORMAT_VERSION = 1
 
-# Parameters of a learner that a file does not contain: they follow from the domain, except the seed
-# (`random_state`), which is secret.
+# Parameters that a file does not contain: the secret seed, and what follows from the domain.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 
@@ -48,8 +47,8 @@ def save(
     *,
     parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
-    dataset: Any = None,
-    notes: Any = None,
+    dataset: object = None,
+    notes: object = None,
 ) -> None:
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
@@ -102,8 +101,8 @@ def document(
     *,
     parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
-    dataset: Any = None,
-    notes: Any = None,
+    dataset: object = None,
+    notes: object = None,
 ) -> dict[str, Any]:
     """Return the content of the file that :func:`save` writes, without its seal."""
     name = _learner_of(estimator)
@@ -193,7 +192,7 @@ def check(estimator: CodedClassifier, domain: Domain) -> None:
         raise ModelError(str(error)) from None
 
 
-def _encode_parameter(value: Any, key: str) -> Any:
+def _encode_parameter(value: object, key: str) -> Any:
     """Return a parameter as plain JSON; infinity is the text ``inf``."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -212,7 +211,7 @@ def _encode_parameter(value: Any, key: str) -> Any:
     raise ModelError(f"{key} = {value!r} can't be written as JSON")
 
 
-def _check_json(value: Any, name: str) -> Any:
+def _check_json(value: object, name: str) -> Any:
     """Return `value` if it is plain JSON; raise ModelError otherwise."""
     with suppress(TypeError, ValueError):
         written = json.dumps(value, allow_nan=False)

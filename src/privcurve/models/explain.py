@@ -49,7 +49,7 @@ class Explanation:
     The importance of a column is the mean change of the score if a person gets the column's value
     of another person, computed from the noisy counts of people that PrivGAM releases. Other
     learners release no counts: their importance is the mean distance of the score from its mean
-    over the bins of the column, all of which have the same weight.
+    over the bins of the column, with equal weights.
     """
 
     label: Label
@@ -256,7 +256,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         released.
     """
     if hasattr(estimator, "_estimator"):
-        # A model from a file.
+        # `estimator` is a `Model`, which was loaded from a file.
         estimator, domain = estimator._estimator, domain or estimator.domain
     if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(

@@ -73,7 +73,7 @@ class Model:
         """The names of the classes in the domain, in the order of `classes`."""
         return np.array(self.domain.label.names)
 
-    def predict(self, rows: Any) -> NDArray[Any]:
+    def predict(self, rows: object) -> NDArray[Any]:
         """Predict the class of each row, like the fitted learner.
 
         Parameters
@@ -94,7 +94,7 @@ class Model:
         """
         return self._estimator.predict(self._codes_of(rows))
 
-    def decision_function(self, rows: Any) -> NDArray[np.float64]:
+    def decision_function(self, rows: object) -> NDArray[np.float64]:
         """Return the scores of rows, like the fitted learner; `rows` as for :meth:`predict`."""
         return self._estimator.decision_function(self._codes_of(rows))
 
@@ -133,7 +133,7 @@ class Model:
         scores = self.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
 
-    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+    def predict_proba(self, rows: object) -> NDArray[np.float64]:
         """Estimate the probability of each class; `rows` as for :meth:`predict`.
 
         Returns
@@ -148,7 +148,7 @@ class Model:
         self.check_probabilities()
         return self._estimator.predict_proba(self._codes_of(rows))
 
-    def predict_interval(self, rows: Any) -> NDArray[np.float64]:
+    def predict_interval(self, rows: object) -> NDArray[np.float64]:
         """Return 95 % intervals of the probability of the positive class; `rows` as for `predict`.
 
         Returns

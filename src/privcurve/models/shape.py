@@ -9,8 +9,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# Bins with a smaller share of the people have wide intervals, which do not affect the scale of a
-# picture.
+# Bins with a smaller share of people have wide intervals, which the scale of a picture ignores.
 FEW = 0.01
 
 
@@ -22,8 +21,7 @@ class Shape:
     values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
     # Like `values`: half the width of the 95 % interval of each value; None without intervals.
     errors: Floats | None
-    # Mean distance between the values of two random people; without `people`, mean distance of the
-    # values from their mean over the bins.
+    # Mean distance of the values of two random people; without `people`, of values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): released noisy numbers of people
     # The p-value of a test for no effect, times the number of columns (Bonferroni); None if the

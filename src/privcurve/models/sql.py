@@ -26,8 +26,7 @@ SCORE = "privcurve_score"  # the beginning of the names of score columns
 DAY = "____-__-__%"
 # The time zones that a time may have: in another zone, its day may differ from the day in UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# A column of SQLite may have values of any type. A value outside these ranges is not a number (or
-# not a date).
+# Ranges of numbers and of dates: a column of SQLite may also have values of other types.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
 # The texts for NaN in databases.
 NAN = ("nan", "NaN")
@@ -36,11 +35,9 @@ BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Decimals of the values of learners other than PrivGAM: these values are differences of scores,
-# with rounding errors in later digits.
+# Decimals of values, except PrivGAM's: later digits of score differences are rounding errors.
 DIGITS = 12
-# Scores at which the probabilities of a model are compared with known link functions, to find its
-# own.
+# Scores at which a model's probabilities are computed, to find its link function.
 PROBES = np.linspace(-4, 4, 9)
 
 
@@ -127,22 +124,17 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
         if not is_whole:
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
-        cases.append(_write_case(domain, column, _write_all(values)))
+        whens = _case_numbers if column.kind == NUMERIC else _case_texts
+        place = f"t.{_quote_name(column.name)}"
+        each = whens(domain, column, _write_all(values), place)
+        cases.append(f"CASE {' '.join(each)} END")  # NULL for a raw value without a bin
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
 
 def _write_all(values: Floats | Sequence[float]) -> list[str]:
-    # With an exponent, DuckDB adds floats. Without it, it would add decimals, whose sums differ in
-    # the last digits.
+    # Write an exponent: without it, DuckDB adds decimals, and the last digits of sums differ.
     return [np.format_float_scientific(value, trim="0") for value in values]
-
-
-def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return the SQL expression of what a column adds; NULL for a raw value without a bin."""
-    place = f"t.{_quote_name(column.name)}"
-    whens = _case_numbers if column.kind == NUMERIC else _case_texts
-    return f"CASE {' '.join(whens(domain, column, values, place))} END"
 
 
 def _case_numbers(

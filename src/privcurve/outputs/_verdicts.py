@@ -32,9 +32,9 @@ NO_NOISE = "inf"
 # Column of the standard error of a mean over places, computed by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
-    *("name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest"),
-    *("n_places", "n_pass", "n_for", "n_against", "verdict", "why", "changed", "commit"),
-]
+    "name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest",
+    "n_places", "n_pass", "n_for", "n_against", "verdict", "why", "changed", "commit",
+]  # fmt: skip
 HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
 UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
 # A difference counts if it exceeds this many standard errors.
@@ -113,7 +113,7 @@ def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
         check_name(what, column, columns)
 
 
-def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
+def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]]) -> None:
     """Raise ValueError if a claim on runs names an unknown column, or averages over several curves.
 
     `places` are the points of the study (:meth:`.OutputRequest.places`): each has the columns that
@@ -190,7 +190,7 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
     ]
 
 
-def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
+def _values_without_rows(claim: Mapping[str, object], table: pd.DataFrame) -> list[str]:
     """Return the values under `where` and `less` for which the table has no row.
 
     A verdict on the remaining values alone would claim more than is known.
@@ -225,7 +225,8 @@ def _verdict(
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
         "criterion": f"{value} {text.format(*np.atleast_1d(bound))} in {places}",
-        **{"n_places": len(values), "n_pass": sum(passes.values())},
+        "n_places": len(values),
+        "n_pass": sum(passes.values()),
         "why": why or (f"no row has {', '.join(gone)}" if gone else None),
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
     }
@@ -413,7 +414,7 @@ def _compared_values(
     """Return the value to subtract from each row of `frame`.
 
     It comes from the rows of `table` that the claim's `less` selects and that have the same keys;
-    if there are several, from the best of them (`against`). It is NaN if there is none.
+    if there are several, from the best of them (`against`). It is NaN if there is no such row.
     """
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)

@@ -157,12 +157,12 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of the table ``accuracy`` of a study with this metric."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
-        *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std"),
-        *(*scores_of_tables(metric)[1:], "n_features_used"),
+        *METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std",
+        *scores_of_tables(metric)[1:], "n_features_used",
         *(f"{name}_std" for name in spread if name != ACCURACY),
         *(f"{name}_error" for name in spread),
-        *("n_repeats", "n_failed", "status", "error"),
-    ]
+        "n_repeats", "n_failed", "status", "error",
+    ]  # fmt: skip
 
 
 def scores_of_tables(metric: str) -> list[str]:

@@ -90,14 +90,14 @@ RARE = 0.2
 # Scores that are reported in addition to the accuracy if a class is rare.
 BESIDE = {"auc": "AUC", "log_loss": "log-loss", "balanced_accuracy": "balanced"}
 # Two scores are level if they differ by at most this many standard errors. The standard error is of
-# a difference of independent means, as the table has no single splits by which to pair scores.
+# a difference of independent means: scores cannot be paired, as the table has no rows of splits.
 LEVEL = 2.0
 # Maximum number of learners level with the best that a sentence names.
 MOST_LEVEL = 3
 
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy in which δ is the δ that the models used, if `ledgers` has it.
+    """Return a table of accuracy with the δ that the models used, where `ledgers` has it.
 
     The used δ may be smaller than the δ of the budget.
     """
@@ -157,7 +157,7 @@ class Ranking:
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """Return the learners from which the recommended one is taken: the first group with any.
+        """Return the learners that can be recommended: the first of three groups that is not empty.
 
         The groups are: learners whose noise is proved and whose choice of hyperparameters ε covers;
         learners whose noise is proved; all private learners. A user's own learner counts as proved
@@ -244,7 +244,8 @@ class Ranking:
     def _failures(self) -> list[str]:
         """Return phrases that name the learners without a rank, and why they have none.
 
-        Either a training failed, or the learner broke the contract; the latter is said at every ε.
+        Either a training failed, or the learner broke the contract. A phrase on a broken contract
+        is repeated at every ε.
         """
         rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}

@@ -16,6 +16,7 @@ from privcurve.figures import style
 from privcurve.home import home
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
+from privcurve.outputs import checks
 from privcurve.outputs import runs as run_files
 from privcurve.outputs.base import (
     SLASH,
@@ -28,8 +29,8 @@ from privcurve.outputs.base import (
     check_name,
     dataset_title,
 )
-from privcurve.outputs.runs import Runs
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.outputs.runs import Runs, suite_of
+from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
 # The copy of the results that this version of privcurve carries.
@@ -59,6 +60,12 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
+# What tables and figures of the second suite add.
+SET_ON_CAPTION = ", on tables that set PrivGAM"
+SET_ON_NOTE = (
+    "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
+    "network: PrivGAM's results are too good."
+)
 # Matplotlib's keywords for each method.
 Looks = Mapping[str, Mapping[str, Any]]
 
@@ -67,11 +74,12 @@ class Arena(Output):
     """Tables, figures and a file of all runs: methods of several studies, or of one beside a file.
 
     In a study of studies it combines their ``runs``, in another one it has the study's own;
-    `against` puts them beside those of a file.
+    `against` puts them beside those of a file. All tables are of one suite, so that no mean has
+    tables that set PrivGAM beside others.
     """
 
     word: ClassVar[str] = "arena"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     writes: ClassVar = ("table", "figure")
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
@@ -86,6 +94,8 @@ class Arena(Output):
         for name in request.options["looks"] or ():
             if request.study.datasets:
                 check_name("looks: the study has no dataset", name, request.study.datasets)
+        if why := mixed_suites({name: suite_of(name) for name in request.study.datasets}):
+            raise ValueError(why)
 
     def files(self, request: OutputRequest) -> Files:
         parts = [
@@ -97,28 +107,40 @@ class Arena(Output):
         results = folder / f"{RESULTS}.parquet"
         if request.place.parts[0] != folder.name:
             results = folder / request.place.parts[0] / f"{RESULTS}.parquet"
-        return Files(tables=tuple(parts), figures=figures, others={RESULTS: results})
+        others = {RESULTS: results, checks.FILE: checks.beside(results)}
+        return Files(tables=tuple(parts), figures=figures, others=others)
 
     def reads(self, request: OutputRequest) -> Reads:
-        studies = [f"{name}{SLASH}{Runs.word}" for name in request.study.studies]
+        words = (Runs.word, checks.Checks.word)
+        studies = [f"{name}{SLASH}{word}" for name in request.study.studies for word in words]
         against = request.options["against"]
-        resources = (against_file(against),) if against else ()
-        return Reads(outputs=tuple(studies or [Runs.word]), resources=resources)
+        resources: list[Path] = []
+        if against:
+            path = against_file(against)
+            resources = [path, *filter(Path.is_file, [checks.beside(path)])]
+        return Reads(outputs=tuple(studies or words), resources=tuple(resources))
 
     def make(self, context: Context) -> None:
         request = context.request
-        frames = [
-            run_files.read(other.files.others[run_files.FILE]) for other in context.others.values()
-        ]
+        others = [other.files.others for other in context.others.values()]
+        frames = [run_files.read(files[Runs.word]) for files in others if Runs.word in files]
+        tried = [checks.read(files[checks.FILE]) for files in others if checks.FILE in files]
         own = pd.concat(frames, ignore_index=True)
         shown = [*(request.options["shown"] or default_shown(own))]
         if request.options["against"]:
             shown = list(dict.fromkeys([*default_shown(own), *shown]))
-            own = beside(own, run_files.read(against_file(request.options["against"])))
+            path = against_file(request.options["against"])
+            own = beside(own, run_files.read(path))
+            tried.append(checks.read(checks.beside(path)))
+        passed = pd.concat(tried, ignore_index=True).drop_duplicates("method")
+        passed = passed[passed["method"].isin(own["method"])]
+        if why := mixed_suites(dict(zip(own["dataset"], own["suite"], strict=True))):
+            raise IncompleteError(f"{request.study.name}: {self.word}: {why}")
         files = request.files
         run_files.write(own, files.others[RESULTS])
+        checks.write(passed, files.others[checks.FILE])
         means, wins, tables = files.tables
-        context.write(means_table(own), means)
+        context.write(means_table(own, passed), means)
         context.write(wins_table(own), wins)
         there = [name for name in shown if name in set(own["method"])]
         looks = request.options["looks"] or ()
@@ -130,6 +152,20 @@ class Arena(Output):
         context.draw(draw_means(drawn, titles, looks), drawn, files.figures[0])
         means_of = arena.table_means(each)
         context.draw(draw_tables(means_of, titles, looks), means_of, files.figures[1])
+
+
+def mixed_suites(suites: Mapping[str, str]) -> str | None:
+    """Return a message if tables, given with their suites, are not all of one suite."""
+    firsts = {suite: name for name, suite in reversed(list(suites.items()))}
+    if len(firsts) < 2:
+        return None
+    got = " and ".join(f"{name} ({suite})" for suite, name in sorted(firsts.items()))
+    return f"datasets must be of one suite of the arena; got {got}; make a study for each suite"
+
+
+def suite_notes(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the note of tables of the second suite."""
+    return (SET_ON_NOTE,) if runs["suite"].eq(run_files.SET_ON).any() else ()
 
 
 def against_file(word: str) -> Path:
@@ -154,7 +190,7 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each method, with δ where it is above 0, and with add-remove."""
+    """Return the title of each method, with add-remove, a δ above 0, and whether ε is claimed."""
     titles = {}
     for row in runs.drop_duplicates("method").to_dict("records"):
         words = [row["title"]]
@@ -162,6 +198,8 @@ def titles_of(runs: pd.DataFrame) -> dict[str, str]:
             words.append(ADD_REMOVE)
         if row["delta"] > 0:
             words.append(f"δ = {power(row['delta'])}")
+        if row["status"] not in (PROVED, run_files.NOT_PRIVATE):
+            words.append(row["status"])
         titles[row["method"]] = ", ".join(words)
     return titles
 
@@ -172,14 +210,18 @@ def default_shown(runs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(finite["method"]))
 
 
-def means_table(runs: pd.DataFrame) -> Table:
-    """Return the means of all methods over tables, at each ε."""
+def means_table(runs: pd.DataFrame, passed: pd.DataFrame) -> Table:
+    """Return the means of all methods over tables, at each ε, beside what each has passed."""
     facts = runs.drop_duplicates("method").set_index("method")
+    facts = facts.join(passed.set_index("method")[["contract", "measured", "reason"]])
     frame = arena.mean_scores(runs, FREE)
-    for place, name in enumerate(("title", "status", "delta", "neighbours"), start=2):
+    names = ("title", "status", "contract", "measured", "delta", "neighbours", "suite")
+    for place, name in enumerate(names, start=2):
         frame.insert(place, name, [facts.loc[method, name] for method in frame["method"]])
     texts = pd.DataFrame({"ε": frame["epsilon"].map(_epsilon), "method": frame["title"]})
     texts["status"] = frame["status"]
+    texts["contract"] = [checks.short_contract(text) for text in frame["contract"]]
+    texts["measured ε at 1"] = [checks.describe(value) for value in frame["measured"]]
     texts["δ"] = [power(delta) if delta else "0" for delta in frame["delta"]]
     texts["neighbours"] = frame["neighbours"].replace("", MISSING)
     for measure in RANKED:
@@ -189,7 +231,16 @@ def means_table(runs: pd.DataFrame) -> Table:
     texts["hold-outs"] = frame["n_splits"].astype(str)
     texts["seconds"] = format_decimals(frame["seconds"], 2)
     texts["MiB"] = format_decimals(frame["memory"], 0)
-    return Table(frame, "Methods in the arena, means over tables", MEANS_NOTES, texts)
+    caption = f"Methods in the arena, means over tables{_of_suite(runs)}"
+    private = facts[facts["neighbours"] != ""]
+    titles, reasons = titles_of(runs), private["reason"].fillna(checks.NOT_MEASURED)
+    whys = [f"{titles[str(method)]}: {reason}." for method, reason in reasons.items() if reason]
+    without = (f"Without a measured ε: {' '.join(whys)}",) if whys else ()
+    return Table(frame, caption, (*MEANS_NOTES, checks.NOTE, *without, *suite_notes(runs)), texts)
+
+
+def _of_suite(runs: pd.DataFrame) -> str:
+    return SET_ON_CAPTION if suite_notes(runs) else ""
 
 
 def _epsilon(value: float) -> str:
@@ -219,7 +270,8 @@ def wins_table(runs: pd.DataFrame) -> Table:
     reference = runs.loc[runs["learner"] == REFERENCE, "title"]
     of = reference.iloc[0] if len(reference) else "PrivGAM, which has no runs here,"
     notes = (WINS_NOTES[0].format(reference=of), *WINS_NOTES[1:], *what_can_be_found(frame))
-    return Table(frame, f"Methods beside {of} over tables", notes, texts)
+    caption = f"Methods beside {of} over tables{_of_suite(runs)}"
+    return Table(frame, caption, (*notes, *suite_notes(runs)), texts)
 
 
 def what_can_be_found(frame: pd.DataFrame) -> list[str]:
@@ -269,8 +321,8 @@ def tables_table(
     notes = [TABLES_NOTES[0].format(epsilon=short_text(epsilon))]
     if any(name in looks for name in wide.index):
         notes.append(TABLES_NOTES[1].format(mark=MARK))
-    caption = f"AUC at ε = {short_text(epsilon)} on each table"
-    return Table(wide.reset_index(), caption, tuple(notes), texts)
+    caption = f"AUC at ε = {short_text(epsilon)} on each table{_of_suite(runs)}"
+    return Table(wide.reset_index(), caption, (*notes, *suite_notes(runs)), texts)
 
 
 def _name_table(name: str, looked: bool) -> str:

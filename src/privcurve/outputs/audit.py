@@ -85,8 +85,12 @@ EXACT, SAMPLED = ("o", "s", "P", "h", "p", "d"), ("^", "D", "X", "<", ">", "*")
 NOTHING = "v"
 GREY = "0.35"
 RING: dict[str, Any] = {
-    **{"marker": "o", "linestyle": "none", "color": "#000000", "markersize": 8},
-    **{"markeredgewidth": 1.2, "markerfacecolor": "none"},
+    "marker": "o",
+    "linestyle": "none",
+    "color": "#000000",
+    "markersize": 8,
+    "markeredgewidth": 1.2,
+    "markerfacecolor": "none",
 }
 CURVE = ["learner", "calibration"]
 
@@ -177,8 +181,12 @@ def _draw_claim(
 
 def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
     return {
-        **{"marker": shape, "linestyle": "none", "color": colour, "markersize": 3.6},
-        **{"markeredgewidth": 0.8, "markerfacecolor": colour if filled else "white"},
+        "marker": shape,
+        "linestyle": "none",
+        "color": colour,
+        "markersize": 3.6,
+        "markeredgewidth": 0.8,
+        "markerfacecolor": colour if filled else "white",
     }
 
 

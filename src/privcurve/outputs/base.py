@@ -56,7 +56,7 @@ class Option(NamedTuple):
     kind: type  # type of the value; an integer is accepted for a float, a tuple for a list
     default: Any = REQUIRED  # `REQUIRED` if a study must set it
 
-    def admits(self, value: Any) -> bool:
+    def admits(self, value: object) -> bool:
         """Return whether a value has the right type; booleans are not numbers."""
         if value is None:
             return self.default is None
@@ -482,17 +482,22 @@ def source_of(name: str) -> str:
     return description_of(name).source
 
 
+def trained_privgam(name: str) -> bool:
+    """Return whether a dataset's source set constants of PrivGAM or trained its network."""
+    from privcurve.privacy.calibration.privgam import SET_ON
+
+    return source_of(name) in SET_ON
+
+
 def datasets_of_rule(study: Study) -> list[str]:
     """Return the datasets of a study whose sources trained PrivGAM's network.
 
     PrivGAM's settings depend on the records of these datasets. The list is empty if the study has
     no PrivGAM.
     """
-    from privcurve.privacy.calibration.privgam import SET_ON
-
     if all(method.learner != "privgam" for method in study.methods.values()):
         return []
-    return [name for name in study.datasets if description_of(name).source in SET_ON]
+    return [name for name in study.datasets if trained_privgam(name)]
 
 
 def rule_notes(study: Study) -> list[str]:

@@ -200,16 +200,16 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 LEVEL = 0.95  # of the intervals
 DATASET_COLUMNS = [
-    *("measure", "epsilon", "dataset", "method", "scored_on"),
+    "measure", "epsilon", "dataset", "method", "scored_on",
     *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
-    *("difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
-]
+    "difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed",
+]  # fmt: skip
 OVERALL_COLUMNS = [
-    *("measure", "epsilon", "method", "n_datasets"),
-    *("difference", "standard_error", "low", "high", "p_value"),
-    *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
-    *("n_below",),
-]
+    "measure", "epsilon", "method", "n_datasets",
+    "difference", "standard_error", "low", "high", "p_value",
+    "p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above",
+    "n_below",
+]  # fmt: skip
 
 
 def compare_by_dataset(
@@ -217,7 +217,7 @@ def compare_by_dataset(
 ) -> pd.DataFrame:
     """Compare methods with a reference on each dataset, at each ε at which both were trained.
 
-    Differences are paired by fold and repeat, in which all methods have the same records.
+    Differences are paired by fold and repeat: a pair of runs has the same records.
     `difference` is the reference's error minus the method's error, by `measure`. `low` and `high`
     are the ends of Student's interval with the level `LEVEL`; :func:`.measures.error_factor` says
     what the standard error covers. `p_value` is from Wilcoxon's signed-rank test over the repeats;
@@ -367,7 +367,10 @@ def draw(
                     dots = _rows_of(each, measure, epsilon, method)
                     _draw_dots(panel, dots, y, styles[method].colour)
                 rows = _rows_of(frame, measure, epsilon, method)
-                _draw_interval(panel, rows, y, styles[method].line())
+                look = styles[method].line()
+                for low, middle, high in 100 * rows[["low", "difference", "high"]].to_numpy():
+                    panel.plot([low, high], [y, y], **{**look, "marker": "none"})
+                    panel.plot([middle], [y], zorder=3, **{**look, "linestyle": "none"})
             _finish(panel, [titles[method] for method in methods[measure]])
             panel.set_title(f"ε = {epsilon:g}, {MEASURES[measure].cost}")
         _label_sizes(panels[0])
@@ -394,12 +397,6 @@ def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
         points, [y + 0.24] * len(points), linestyle="none", marker=".", markersize=3,
         markeredgewidth=0, color=colour, alpha=0.45, zorder=2,
     )  # fmt: skip
-
-
-def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, Any]) -> None:
-    for low, middle, high in (100 * rows[["low", "difference", "high"]]).to_numpy().tolist():
-        panel.plot([low, high], [y, y], **{**look, "marker": "none"})
-        panel.plot([middle], [y], zorder=3, **{**look, "linestyle": "none"})
 
 
 def _finish(panel: Axes, names: list[str]) -> None:

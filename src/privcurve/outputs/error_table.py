@@ -80,7 +80,10 @@ class ErrorTable(Output):
                 "bold. Ranks are among private learners, over the datasets that have all of them. "
                 f"Lower is better for each measure: error is 1 − accuracy. {NO_LOG_LOSS}"
             ),
-            *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
+            *SELECTION_NOTES[1:],
+            *kinds.NOTES,
+            *FRESH_NOTES[1:],
+            *context.data_notes(),
         )
         caption = "Error of each learner on each dataset, at each ε"
         context.write(Table(frame, caption, notes, format_table(frame, titles, base, private)))
@@ -151,9 +154,9 @@ def method_styles(request: OutputRequest) -> dict[str, style.CurveStyle]:
 
 
 COLUMNS = [
-    *("measure", "epsilon", "dataset", "method", "learner", "error", "error_std", "standard_error"),
-    *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
-]
+    "measure", "epsilon", "dataset", "method", "learner", "error", "error_std", "standard_error",
+    "n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank",
+]  # fmt: skip
 WIN, TIE, LOSS = "win", "tie", "loss"
 COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
 # A gain (the baseline's error minus the method's) is a win or a loss if its absolute value exceeds
@@ -175,8 +178,8 @@ def error_frame(
     """Compare the errors of all methods with a baseline on each dataset, at each ε, by a measure.
 
     Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
-    `gain` is the baseline's error minus the method's error, paired by fold and repeat, in which all
-    methods have the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
+    `gain` is the baseline's error minus the method's error, paired by fold and repeat: a pair of
+    runs has the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
     errors. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
     counts from 1 among the private methods; ties share the mean of their ranks. A method with a
     failed training or without a selected setting has no error, gain or rank. Methods without

@@ -79,9 +79,9 @@ BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table of settings that are not hyperparameters.
 NO_SETTING = {
-    *("dataset", "method", "learner", "calibration", "delta", "epsilon", "kind"),
-    *("n_settings", "n_failed_settings", "status", "error"),
-}
+    "dataset", "method", "learner", "calibration", "delta", "epsilon", "kind",
+    "n_settings", "n_failed_settings", "status", "error",
+}  # fmt: skip
 
 
 class Leaderboard(Output):
@@ -200,7 +200,9 @@ def page_of(
     sections = {
         f"{title} ({own})" if counts[title] > 1 else title: blocks for title, own, blocks in parts
     }
-    notes = [errors_key("score", _scoring_sets(studies)), *SELECTION_NOTES, *FRESH_NOTES[1:]]
+    frames = [read_table(outputs[ACCURACY].files.frames[0]) for outputs in studies]
+    scored_on = set(pd.concat(frames)["scored_on"].dropna())
+    notes = [errors_key("score", scored_on), *SELECTION_NOTES, *FRESH_NOTES[1:]]
     notes += kinds.NOTES
     if any(PRICE in outputs for outputs in studies):
         notes += [price.KEY, f"{REFERENCES[RAW]}: {price.LEARNER}", *price.PRICE_NOTES]
@@ -220,11 +222,6 @@ def page_of(
                                            Points(tuple(notes)))),
         ),
     )  # fmt: skip
-
-
-def _scoring_sets(studies: Sequence[Outputs]) -> set[str]:
-    frames = [read_table(outputs[ACCURACY].files.frames[0]) for outputs in studies]
-    return set(pd.concat(frames)["scored_on"].dropna())
 
 
 def _section(

@@ -329,8 +329,10 @@ def _choose_level_looks(
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
         method: {
-            **{"color": styles[method].colour, "linestyle": (0, (2.2, 1, 0.8, 1))},
-            **{"marker": styles[method].marker, "markersize": 2.2},
+            "color": styles[method].colour,
+            "linestyle": (0, (2.2, 1, 0.8, 1)),
+            "marker": styles[method].marker,
+            "markersize": 2.2,
         }
         for method in limits.values()
     } | {

@@ -27,9 +27,7 @@ NOTES = (
     ),
 )
 MODEL = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
-STATED = [
-    *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger")
-]
+STATED = ["neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger"]
 
 
 class Ledgers(Output):
@@ -96,7 +94,12 @@ def _make_row(
     statement = trained.learner.privacy_
     status = "; ".join(filter(None, (statement.status, method.contract)))
     stated = (
-        *(statement.neighbours, statement.composition, len(statement.ledger)),
-        *(statement.epsilon_spent, statement.delta, status, statement.describe_ledger()),
+        statement.neighbours,
+        statement.composition,
+        len(statement.ledger),
+        statement.epsilon_spent,
+        statement.delta,
+        status,
+        statement.describe_ledger(),
     )
     return row | dict(zip(STATED, stated, strict=True))

@@ -277,10 +277,10 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
 
 
 COLUMNS = [
-    *("dataset", "epsilon", "metric", "raw", "coded_by", "coded", "coding", "coding_error"),
-    *("coding_in_noise", "private_by", "private", "privacy", "privacy_error"),
-    *("privacy_in_noise", "sentence"),
-]
+    "dataset", "epsilon", "metric", "raw", "coded_by", "coded", "coding", "coding_error",
+    "coding_in_noise", "private_by", "private", "privacy", "privacy_error",
+    "privacy_in_noise", "sentence",
+]  # fmt: skip
 
 
 def _find_price(
@@ -330,7 +330,7 @@ def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 
-def sentence(row: Mapping[str, Any], place: Ranking) -> str:
+def sentence(row: Mapping[str, object], place: Ranking) -> str:
     """Return a sentence on the cost of encoding and of privacy, without its full stop."""
     digits = DIGITS + (place.metric == ACCURACY and place.has_rare_label)
     what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "

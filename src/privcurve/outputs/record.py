@@ -34,7 +34,7 @@ def digest(
     audits: Mapping[str, str],
     contracts: Mapping[str, str],
     seed: Seed,
-    seen: Any = None,
+    seen: object = None,
 ) -> str:
     """Return a digest of everything that determines an output: a new digest means a new output.
 
@@ -150,7 +150,7 @@ def output_record(context: Context) -> Record:
     path = MADE / f"{request.target}.json"
     study = request.study.name
     return Record(
-        *(path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes)
+        path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes
     )
 
 

@@ -14,19 +14,28 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.files import replace_file
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import all_curves
-from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads
+from privcurve.outputs.base import (
+    Context,
+    Files,
+    Output,
+    OutputRequest,
+    Reads,
+    trained_privgam,
+)
 from privcurve.privacy.budget import PROVED
 from privcurve.privacy.ledger import CLAIMED
 
 FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
+# Suites of tables: those of the second set constants of PrivGAM or trained its network.
+UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 
 # Columns of the file, which has a row per run. `method` names the curve, `seconds` is the duration
 # of the fit, `memory` the peak memory of the process during the fit, in MiB.
 COLUMNS = [
     *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
-    *("neighbours", "fold", "split", *RANKED, "seconds", "memory"),
+    *("suite", "neighbours", "fold", "split", *RANKED, "seconds", "memory"),
 ]
 # Decimals of scores and seconds in the file.
 DIGITS = 6
@@ -36,6 +45,7 @@ class Runs(Output):
     """File ``runs``: the runs of a study with their scores, as Parquet."""
 
     word: ClassVar[str] = "runs"
+    version: ClassVar[int] = 2
     writes: ClassVar = ()
     selects: ClassVar[bool] = False
 
@@ -79,9 +89,14 @@ def status_of(method: Method) -> str:
     if method.calibration is None:
         return NOT_PRIVATE
     if method.status:
-        return "; ".join(filter(None, (method.status, method.contract)))
+        return method.status
     proved = method.calibration == PROVED and method.entry.proof is not None
     return PROVED if proved and not method.entry.peer else CLAIMED
+
+
+def suite_of(dataset: str) -> str:
+    """Return the suite of a table."""
+    return SET_ON if trained_privgam(dataset) else UNTOUCHED
 
 
 def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
@@ -103,6 +118,7 @@ def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
         "title": method.title,
         "status": status_of(method),
         "neighbours": method.relation or "",
+        "suite": suite_of(curve.dataset.name),
     }
     named = runs.rename(columns={"repeat": "split", "fit_seconds": "seconds"})
     return named.assign(**facts)[COLUMNS]

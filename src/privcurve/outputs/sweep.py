@@ -24,9 +24,9 @@ COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
 # Columns of runs that identify a training, in addition to its parameters and its share of records.
 TELLING = (
-    *("entry", "calibration", "delta", "epsilon", "dataset", "neighbours"),
-    *("method", "learner", "setting", "fold", "repeat"),
-)
+    "entry", "calibration", "delta", "epsilon", "dataset", "neighbours",
+    "method", "learner", "setting", "fold", "repeat",
+)  # fmt: skip
 # Columns of runs that are not scores. SCORES are the scores of every training; a learner can have
 # further measures, whose names are known only after training.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
@@ -223,7 +223,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
 
 def _add_levels(
     runs: pd.DataFrame,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Mapping[str, object]],
     axes: sweep.Axes,
     frame: pd.DataFrame,
     context: Context,

@@ -164,8 +164,8 @@ class Account:
         # The announced statement, and whether the fit ended with this statement.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
-        # The entry with a derived sensitivity of each announced entry without one; all these
-        # entries; and the number of answers with derived sensitivities.
+        # By announced entry without a sensitivity: this entry with the derived sensitivity. Then
+        # the set of all entries with derived sensitivities, and the number of their answers.
         self._settled: dict[LedgerEntry, LedgerEntry] = {}
         self._derived: set[LedgerEntry] = set()
         self._n_sums = 0
@@ -278,7 +278,7 @@ class Account:
         self._drawn.add(call)
 
     def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
-        """Refuse a sum over other records than all, or the batch, for which the entry pays."""
+        """Refuse a sum if the entry does not pay for its records: all, or the call's own batch."""
         wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
         if exact.batches == wanted:
             return

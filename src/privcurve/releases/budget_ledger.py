@@ -190,7 +190,7 @@ def protection(unit: str) -> str:
 class Release:
     """One release in the ledger."""
 
-    number: int  # from 1
+    number: int  # its number in the ledger, from 1
     price: Price
     # `reserved` (it began), `done` or `failed`. In each state, its price is spent.
     state: str
@@ -210,7 +210,7 @@ class _Content:
     heads: list[str] = field(default_factory=list)
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Add the entry of a line."""
+        """Add the content of a line of the ledger."""
         if "comparison" in entry:
             self.comparisons.append(entry)
             return
@@ -226,8 +226,7 @@ class _Content:
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
-            # The first line reserved the requested δ; the last line has the δ of the statement,
-            # which is charged.
+            # The first line reserved the requested δ; the last line has the δ to charge.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
             price = replace(release.price, delta=delta)
             # If a failed release was resumed, drop the error of its first attempt.
@@ -268,7 +267,7 @@ class BudgetLedger:
         self._check(self.releases(), budget, price, large_delta)
 
     def reserve(
-        self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
+        self, budget: Budget, price: Price, facts: Mapping[str, object], large_delta: bool = False
     ) -> Release:
         """Write the first line of a release, before its training; errors as in :meth:`check`."""
         with _open(self.path) as file:
@@ -357,7 +356,7 @@ class BudgetLedger:
                 "larger budget: a decision about the people in the records, not about the model."
             )
 
-    def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
+    def _append(self, file: IO[bytes], line: Mapping[str, object]) -> None:
         """Append a line with the digest of all earlier lines, and wait for the disk."""
         file.seek(0)
         content = file.read()

@@ -126,6 +126,7 @@ def _summarise(released: Released, checksum: str) -> Rows:
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
+    pure = ", pure" if released.statement.private and not released.price.delta else ""
     rows = [
         *((title, about[key]) for key, title in ABOUT_WHOM.items() if key in about),
         *([(NOT_SAID, ", ".join(missing))] if missing else []),
@@ -133,7 +134,7 @@ def _summarise(released: Released, checksum: str) -> Rows:
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns: {_list_names(released.domain.names)}"),
         ("trained on", _describe_records(released)),
-        ("privacy", _format_privacy(released)),
+        ("privacy", f"{released.price}{pure}"),
         ("file", f"{MODEL}, SHA-256 {checksum}"),
     ]
     return Rows(("", "this model"), rows)
@@ -185,11 +186,6 @@ def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
         f"on the records, by private selection from {len(candidates)}: {'; '.join(candidates)}. "
         "The stated ε and δ are for the choice and the training together",
     )
-
-
-def _format_privacy(released: Released) -> str:
-    pure = ", pure" if released.statement.private and not released.price.delta else ""
-    return f"{released.price}{pure}"
 
 
 def _describe_records(released: Released) -> str:

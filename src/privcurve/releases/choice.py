@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from privcurve.datasets import Description
 from privcurve.learners import registry
@@ -20,7 +19,7 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
 from privcurve.releases.request import Request, format_parameter
 
-# Users write this in place of a learner's name.
+# The name that users give in place of a learner, to ask for a private choice.
 CHOOSE = "choose"
 
 # The expected number of trainings of `choose`. The default of `tuned` is smaller: a choice among
@@ -142,6 +141,6 @@ def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
     )
 
 
-def _format_setting(setting: Mapping[str, Any]) -> str:
+def _format_setting(setting: Mapping[str, object]) -> str:
     pairs = [f"{key} = {format_parameter(value)}" for key, value in setting.items()]
     return ", ".join(pairs) or "defaults"

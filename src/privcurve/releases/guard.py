@@ -94,8 +94,7 @@ def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
             continue
         other = BudgetLedger(path)
         for release in other.releases():
-            # Compare encoded records, too: a file that was saved again has other bytes, but usually
-            # the same encoded records.
+            # Compare encoded records, too: they stay the same if a file is saved again.
             facts = release.facts
             if digests & {facts.get("checksum"), *facts.get("sources", {}).values()}:
                 raise ReleaseError(same_records(records, dataset, path.name, other.path))

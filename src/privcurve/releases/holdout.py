@@ -55,7 +55,7 @@ def read_places(
     since it was encoded.
     """
     if description.unit is None and not description.records.balance:
-        # The encoded records are all rows of the file, or its first rows.
+        # The encoded records are all rows of the file or its first rows: positions = row numbers.
         return np.arange(data.n_rows)
     checksum, places = load_places(description.name, watch)
     if checksum != data.checksum:
@@ -109,7 +109,7 @@ def query(request: Request) -> Call:
 
 
 def ask(
-    learner: Any, codes: Codes, labels: NDArray[Any], request: Request, curator: Curator
+    learner: object, codes: Codes, labels: NDArray[Any], request: Request, curator: Curator
 ) -> Judgement:
     """Measure a fitted learner on the held-out records, with noise.
 

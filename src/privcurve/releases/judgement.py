@@ -16,8 +16,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score, and number of made-up records. The quantiles of their scores are the
-# cut points of the bins.
+# Number of bins of the score, and of made-up records whose score quantiles are the cut points.
 BINS = 32
 CELLS = 2**13
 
@@ -27,8 +26,7 @@ GROUPS = 4
 # Number of standard errors in a margin: a normal variable is within it with probability 95 %.
 MARGIN = 1.96
 
-# A noisy number of records may be a denominator only if it exceeds this many standard deviations of
-# its noise.
+# A noisy count may be a denominator only if it exceeds this many standard deviations of noise.
 LEAST_NUMBER = 3.0
 
 # Smaller probabilities are raised to this value before a logarithm, which would be infinite at 0.
@@ -88,12 +86,12 @@ class Judgement:
     """Measures of a model on held-out records; all follow from released counts."""
 
     share: float  # the held-out share of the records
-    epsilon: float  # price of the counts
+    epsilon: float  # the ε of the counts
     n: float  # the noisy number of held-out records
     auc: Measure | None  # None for more than two classes
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
     base_loss: float  # mean log-loss of the base rate, the same prediction for all records
-    gain: Measure | None  # improvement over the base rate; None for too few records
+    gain: Measure | None  # improvement over the base rate; None if there are too few records
     measured_by: str  # what the gain measures: log-loss, AUC, right answers, or nothing
     # Mean probability of the positive class; NaN if the model has no probabilities.
     predicted: float = math.nan
@@ -133,7 +131,7 @@ class ScoreBins:
         """The shape of the counts: (n_classes, n_bins)."""
         return self.n_classes, 1 + max(map(len, self.cuts))
 
-    def count(self, learner: Any, codes: Codes, labels: Ints) -> Ints:
+    def count(self, learner: object, codes: Codes, labels: Ints) -> Ints:
         """Count records by label and bin; `labels` are positions of classes."""
         if not len(labels):
             return np.zeros(self.shape, dtype=np.int64)
@@ -306,7 +304,7 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 
 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
-    """Return the mean of `values` over all counted records; each record has the value of its cell.
+    """Return the mean over all records of the value that `values` gives to their cell of `counts`.
 
     The noise in the total number of records is part of the standard error.
     """

@@ -66,7 +66,7 @@ def release(
 ) -> Released:
     """Train a model on the training records of a dataset, and write its model file and card.
 
-    The model is not trained on the test records of the dataset, nor on the hold-out. The function
+    Test records of the dataset and the hold-out do not train the model. The function
     writes the price into the ledger before training. From then on ε is spent even if training
     fails; a finished model is charged the δ of its statement, which may be smaller than the
     reserved δ.
@@ -171,8 +171,7 @@ def release(
             else:
                 _check_same(unfinished, facts, ledger.path)
                 entry = unfinished
-        # Make the numbered folder also if `output` names another one: if the ledger is lost, it
-        # shows that a release began.
+        # Always make the numbered folder: if the ledger is lost, it shows that a release began.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
         # Read the ledger again: other releases may have begun since a resumed release was reserved.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)

@@ -71,7 +71,7 @@ class Released:
 
     @property
     def price(self) -> Price:
-        """The price of the release; ε is infinite if the seed is public."""
+        """The price of the release, with the charged δ; ε is infinite if the seed is public."""
         return self.release.price
 
     @property

@@ -90,9 +90,9 @@ class Request:
         return budget_within_group(self.epsilon, self.delta, self._at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement of the release, from the statement of its fit, which is for records.
+        """Return the statement of the release, from the statement of its fit.
 
-        It differs if the unit of the request is a person.
+        If the unit of the request is a person, the result is for persons, not for single records.
         """
         return statement.of_persons(self._at_most)
 
@@ -157,7 +157,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     return estimator
 
 
-def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
+def check_parts(learner: str, parameters: Mapping[str, object], description: Description) -> None:
     """Raise ReleaseError if records are partitioned and the learner needs them in one memory."""
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)
@@ -280,8 +280,7 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
         if (stated := learner.privacy_.neighbours) != request.relation:
-            # The relation may depend on the settings: if no column is public, complete records are
-            # protected, which is another relation.
+            # The relation may depend on settings: it changes, for example, if no column is public.
             raise ValueError(
                 f"neighbours must be {request.relation!r}; got {stated!r} from these settings"
             )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from privcurve.files import replace_text
 from privcurve.lazy import pd
@@ -92,7 +92,7 @@ def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 
 
-def _format(value: Any, form: str) -> str | None:
+def _format(value: object, form: str) -> str | None:
     # pd.isna would fail here: a hyperparameter may be a list.
     if value is None or value is pd.NA or value != value:
         return None
@@ -139,7 +139,7 @@ def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) 
             r"{\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"\begin{{longtable}}{{{'l' * shown.shape[1]}}}",
             rf"\caption{{{_escape(caption)}}}\label{{tab:{label}}}\\",
-            *(*head, r"\endfirsthead", *head, r"\endhead"),
+            *head, r"\endfirsthead", *head, r"\endhead",
             r"\bottomrule",
             r"\endlastfoot",
             *(" & ".join(_escape(cell) for cell in row) + r" \\" for row in _cells(shown)),
@@ -148,7 +148,7 @@ def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) 
             r"\par}",
             "",
         ]
-    )
+    )  # fmt: skip
 
 
 def _cells(shown: pd.DataFrame) -> list[list[str]]:

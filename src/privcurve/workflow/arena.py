@@ -41,7 +41,7 @@ class Entrant(NamedTuple):
 
 def prepare(
     learner: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     against: str = arena.FROZEN,
     datasets: Sequence[str] = (),
     delta: float | None = None,
@@ -49,18 +49,21 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the datasets (or only `datasets`), ε and hold-outs of the file of runs `against`.
-    The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the
-    study can't be run, and ValueError if the learner is unknown.
+    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of
+    runs `against`. The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises
+    StudyError if the study can't be run, and ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
-    tables = list(dict.fromkeys(others["dataset"]))
+    suites = dict(zip(others["dataset"], others["suite"], strict=True))
     for name in datasets:
         try:
-            check_name("--datasets: the file of runs has no table", name, tables)
+            check_name("--datasets: the file of runs has no table", name, suites)
         except ValueError as error:
             raise StudyError(str(error)) from None
+    tables = [*datasets] or [name for name in suites if suites[name] == runs.UNTOUCHED]
+    tables = tables or list(suites)
+    others = others[others["dataset"].isin(tables)]
     spec: dict[str, Any] = {"learner": learner, **({"fixed": dict(setting)} if setting else {})}
     if entry.private:
         chosen = (DELTA if entry.approximate else 0.0) if delta is None else delta
@@ -69,11 +72,11 @@ def prepare(
     options: dict[str, Any] = {"against": against, "shown": _choose_others(learner, others)}
     content = {
         "title": f"{entry.title} in the arena",
-        "datasets": [*datasets] or tables,
+        "datasets": tables,
         "epsilons": sorted(e for e in set(others["epsilon"]) if math.isfinite(e)),
         "splits": {"holdout": holdout, "repeats": int(others["split"].max())},
         "learners": {learner: spec},
-        "outputs": ["runs", {"arena": options}],
+        "outputs": ["runs", "checks", {"arena": options}],
     }
     name = PREFIX + learner
     head = "# Made by privcurve arena, which writes it anew each time.\n"

@@ -152,7 +152,7 @@ def prepare(
 
 
 def lay_out(
-    name: str, content: Mapping[str, Any], head: str, **configuration: Any
+    name: str, content: Mapping[str, object], head: str, **configuration: Any
 ) -> tuple[Plan, Path]:
     """Write the file of a study and a configuration file; return the plan and the latter's path.
 
@@ -174,10 +174,10 @@ def lay_out(
 def arguments(configuration: Path, study: str, cores: str) -> list[str]:
     """Return Snakemake's command-line arguments for a study of :func:`lay_out`."""
     return [
-        *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
-        *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
-        *("--configfile", str(configuration), "--", study),
-    ]
+        "--snakefile", str(home() / "workflow/Snakefile"), "--directory", ".",
+        "--workflow-profile", str(home() / "profiles/default"), "--cores", cores,
+        "--configfile", str(configuration), "--", study,
+    ]  # fmt: skip
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

@@ -230,7 +230,7 @@ def summary(run: Run, cores: str) -> None:
 
     begun, left_out = _list_begun(run)
     progress = {name: summary.progress(study) for name, study in begun.items()}
-    print(*[summary.table(progress, int(cores)), *left_out], sep="\n")
+    print(summary.table(progress, int(cores)), *left_out, sep="\n")
 
 
 def stamp(run: Run) -> None:

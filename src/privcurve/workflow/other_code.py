@@ -106,7 +106,7 @@ def _name(learners: str) -> str:
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
     """Return a phrase with the number of other code's runs, of all runs, and the learners.
 
-    `n_others` is 0 for runs that are not shown themselves, but by which settings were selected.
+    `n_others` is 0 for runs that selected settings, but are not shown themselves.
     """
     if not n_others:
         return f"runs of {learners} that selected settings"

@@ -51,9 +51,9 @@ PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 OWN_RULES = (
-    *(*EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune"),
-    *("prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder"),
-)
+    *EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune",
+    "prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder",
+)  # fmt: skip
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
 # Kinds of jobs that, by default, run on the machine of Snakemake and not on nodes of a cluster:
@@ -417,7 +417,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """The benchmark files of ``snakemake`` without a target, except those of trainings."""
+        """The benchmark files of ``snakemake`` without a target, without the files of trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []

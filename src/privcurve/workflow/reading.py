@@ -26,7 +26,7 @@ from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 CONFIGURATION = Path("config/config.yaml")
-# Keys of the configuration: OF_STUDY are those that matter to jobs of one study.
+# Keys of the configuration. OF_STUDY are the keys that matter to jobs of one study.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
 # Keys that are not in the commands of jobs: Snakemake repeats a job if its command changes, and a
@@ -192,7 +192,7 @@ def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Pa
 
 
 def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
-    """Return a message for each study of which two papers of equal priority have a file.
+    """Return a message for each study that has files in two papers of equal priority.
 
     `folders` are the papers' folders of studies, `chosen` are the files by name that are used.
     """

@@ -41,13 +41,13 @@ def main() -> None:
     print()
     for word, name in FILES.items():
         if word in outputs:
-            print(f"{name + ':':<8}{_choose_file(outputs[word].files.all)}")
+            files = outputs[word].files.all
+            # The most readable file.
+            file = next(
+                (path for path in files if path.suffix in (".md", ".png", ".html")), files[0]
+            )
+            print(f"{name + ':':<8}{file}")
     print(f"{'log:':<8}{log}")
-
-
-def _choose_file(paths: list[Path]) -> Path:
-    """Return the file of an output that is easiest to read: Markdown, PNG or HTML."""
-    return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 
 
 if __name__ == "__main__":

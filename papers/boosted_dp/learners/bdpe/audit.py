@@ -14,18 +14,18 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 NAME = "bdpe"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES, NUMBERS, STREAMS}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, {**TWO, "step": 3.0}),
         Case(NAME, {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
         Case(NAME, {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
         Case(NAME, {**TWO, "splits": "random", "votes": "link"}),
-        # Splits without a part of the budget are pure noise.
+        # Splits without a share of the budget are chosen by noise alone.
         Case(NAME, {**TWO, "tree_share": 0.0}),
         Case(NAME, {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
         Case(NAME, {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),

@@ -1,4 +1,4 @@
-"""Boosted ensembles of private trees with the Mα-loss: BDPEα, as published and proved."""
+"""BDPEα: boosted private trees with the Mα-loss, with published and with proved noise."""
 
 from __future__ import annotations
 
@@ -65,30 +65,32 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Source of α of the splits: a parameter, the exact error (EXACT), or the error with noise.
-GIVEN = "no"
+# Values of `calibrate_alpha` besides "no": α of the splits depends on the exact error of the tree
+# (EXACT), or on its noisy error.
 RELEASED = "released"
 
-# Rules for the vote of a leaf.
+# Values of `votes`: how a leaf votes.
 LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# The share of a tree's budget for its errors, if they are released.
+# If errors are released: the share of a tree's budget that pays for them.
 ERROR_SHARE = 0.01
 OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
 
-# The largest weight of a round is at most 2^22 units, so that sums of 2^31 weights are exact.
+# Weights of a round are integer multiples of a unit, and at most 2^WEIGHT_BITS units. So sums of
+# MOST_RECORDS weights are exact in float64.
 WEIGHT_BITS = 22
 MOST_RECORDS = 2**31
 
-# The default part of a tree's budget for splits: the middle of the paper's grid.
+# The default share of a tree's budget for splits: the middle of the grid that the paper tries.
 TREE_SHARE = 0.5
 
-# Without privacy loss distributions, which are for single numbers: these calls release vectors.
+# The accountants for proved fits. Privacy loss distributions are left out, as they support only
+# single numbers, and these calls release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# Names of the quantities that proved calls release.
+# Names of the proved calls in the ledger.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -96,21 +98,22 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# The loop chooses questions with noise; the sums in the leaves stay sealed.
+# A tree grows on sealed records. Only its questions, which are chosen with noise, are opened (by
+# `grow_released`); the sums in the leaves stay sealed.
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 
 
 @mechanism
 def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any) -> None:
-    """Grow some levels of a tree and release their questions."""
+    """Grow some levels of a tree (see `grow_levels`) and write their questions to open `splits`."""
     grow_levels(tree, first, last, *given)
     splits[:] = tree.splits
 
 
 @kernel(rows=(0, None, None))
 def weigh_leaves(data: WeightedRows, tree: Growth) -> tuple[Ints, Floats, Floats]:
-    """Return the leaf of each row, and the weights of positive and of negative rows by leaf."""
+    """Return the leaf of each row, and by leaf the weights of positive and of negative rows."""
     leaves = leaves_of(tree)
     return leaves, *data.sum_by_leaf(leaves, len(tree.splits) + 1)
 
@@ -125,10 +128,12 @@ def weigh_rows(
     alpha: float,
     bound: float,
 ) -> Floats:
-    """Add the votes of the last leaves to scores; return the total weight of each row.
+    """Add the votes of the last tree to the scores, in place, and return the weight of each row.
 
-    The weight of a single record must be at most `bound`. It is rounded down to a whole multiple of
-    a unit that depends on the bound: sums of `MOST_RECORDS` weights are exact, in any order.
+    A row's weight is `counts` times the weight of its records. The weight of one record must be at
+    most `bound`; it is rounded down to an integer multiple of a unit that depends on the bound, so
+    that sums of `MOST_RECORDS` weights are exact in any order. `leaves` is None before the first
+    tree.
     """
     if leaves is not None:
         scores += votes[leaves]
@@ -143,15 +148,17 @@ def weigh_rows(
 class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; papers/boosted_dp/README.md).
 
-    Each round grows a complete tree on records of weight :math:`\psi^{-1}(-y H(x))`. A
-    question is chosen by the Bayes risk :math:`\Phi` of its two sides, with noise; a leaf votes,
-    with noise; the tree is multiplied by β and added to H.
+    Each round grows a complete tree on records with the weights :math:`\psi^{-1}(-y H(x))`, where H
+    is the score so far. A node chooses its question by the Bayes risk :math:`\Phi` of the two
+    sides, with noise; each leaf gets a noisy vote; the votes are multiplied by the leverage β and
+    added to H.
 
-    ``published``: each node uses the exponential mechanism with its part of ε; the link of a leaf
-    gets Laplace noise and is then clamped; β is computed from the exact records. This claim is
-    refuted.
-    ``proved``: each node spends the whole budget of its level, the weights or margins of the leaves
-    get noise, and β is computed from released or public numbers.
+    - ``published``: the nodes of a level share its ε, and each uses the exponential mechanism. The
+      link of a leaf gets Laplace noise and is then clamped. β is computed from the exact records,
+      which refutes the claim.
+    - ``proved``: each node spends the whole budget of its level, as the nodes have disjoint
+      records. The weights or margins of the leaves get noise, and β follows from released or public
+      numbers.
 
     At ε = ∞ there is no noise and no clamp, each node has the best question, and a pure node has
     no question.
@@ -159,38 +166,40 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     Parameters
     ----------
     n_trees : int
-        T.
+        T, the number of trees.
     depth : int
-        d, levels of questions.
+        d, the number of levels of questions.
     alpha : float
         α of the splits: 0 is the 0/1 criterion, 1 Matsushita's criterion.
     alpha_decay : float
-        Factor of α from level to level; only with ``proved``.
+        α of a level divided by α of the level above it; only with ``proved``.
     calibrate_alpha : str
-        Objective calibration: ``no``; ``exact``, α times the present relative error of the tree
-        (only with ``published``, whose O.C. has alpha = boost_alpha = 1); ``released``, α times
-        this error with noise (only with ``proved``).
+        The paper's objective calibration (O.C.). ``no``: α is as given. ``exact``: α is multiplied
+        by the present error of the tree relative to its root; only with ``published`` (the paper
+        has alpha = boost_alpha = 1 then). ``released``: the same with a noisy error; only with
+        ``proved``.
     boost_alpha : float
-        α of links and weights.
+        α of the links and weights.
     tree_share : float or None
-        Share of a tree's budget for its splits; None: a half, or equal ranges of all
-        steps where labels are drawn (``votes="sign"`` with δ > 0).
+        Share of a tree's budget for its splits. None: a half; but with ``votes="sign"`` and δ > 0,
+        all levels and the leaves have choices of equal ranges.
     clamp : float
-        M, the largest vote of a link.
+        M, the largest absolute vote with ``votes="link"``.
     splits : str
-        ``chosen``, or ``random``: questions drawn without data, and the whole budget for the leaves
-        (only with ``proved``).
+        ``chosen``; or ``random``: questions are drawn without data, and the leaves get the whole
+        budget (only with ``proved``).
     votes : str or None
-        ``link``: ψ of the share of positive weight in the leaf; ``shrunk``: the margin D of the
-        leaf over |D| + noise + a few records; ``sign``: the sign of the margin. None: ``link`` for
-        ``published``, which has no other votes, and ``shrunk`` for ``proved``.
+        The vote of a leaf. ``link``: ψ of its share of positive weight. ``shrunk``: its margin D
+        (positive minus negative weight), shrunk to D/(|D| + noise + a few records). ``sign``: the
+        sign of the margin. None: ``link`` with ``published``, which has no other votes, and
+        ``shrunk`` with ``proved``.
     step : float
-        β for shrunk votes and for signs.
+        β, for the votes ``shrunk`` and ``sign``.
     leverage : str or None
-        For ``published`` only: β ``exact`` as printed (None), or ``constant``: the largest possible
-        first β, `boost_alpha`/(2M).
+        Only with ``published``. ``exact`` (or None): β as in the paper. ``constant``: β is
+        `boost_alpha`/(2M), the largest possible value in the first round.
     epsilon, delta : float
-        δ > 0 only with ``proved``.
+        The budget; δ > 0 only with ``proved``.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -201,11 +210,12 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     splits_ : ndarray of shape (n_trees, 2**depth - 1)
         Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
-        h, the votes of the leaves.
+        h, the votes of the leaves, before they are multiplied by β.
     leverages_ : ndarray of shape (n_trees,)
-        β.
+        β of each tree.
     alphas_ : ndarray of shape (n_trees, depth)
-        α of each level; with ``calibrate_alpha="exact"`` only α of the root is released.
+        α of each level. With ``calibrate_alpha="exact"`` it does not include the factor of the
+        error, which is not released.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -232,11 +242,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         )
 
     def _tree_calls(self, n: int) -> list[Announced]:
-        """Return the proved calls of each tree, for weights of at most 1.
+        """Return the mechanism calls of one proved tree, for weights of at most 1.
 
-        Trees share the budget equally. Each level of a tree spends its share at every node; all
-        leaves of a tree spend one share together (papers/boosted_dp/proofs.md, 'Splits' and
-        'Leaves').
+        Trees share the budget equally. In a tree, each level has a share, which each of its nodes
+        spends entirely, and all leaves together have one share (papers/boosted_dp/proofs.md,
+        'Splits' and 'Leaves').
         """
         depth, votes = int(self.depth), self._votes()
         released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
@@ -244,7 +254,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         rest, share = 1.0 - of_error * depth, self._tree_share()
         of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
         if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
-            # Composition is best with equal ranges of labels and splits.
+            # The composition costs least if the choices of labels and splits have equal ranges.
             of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
             of_level = of_leaves if self.splits == CHOSEN else 0.0
         one = released_error(1.0)
@@ -259,8 +269,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
-                # α depends on errors that are not released yet, so the range is in units of the
-                # sensitivity.
+                # If α follows from errors, the sensitivity is not known yet, and the range is in
+                # units of it.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -294,16 +304,23 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._count_questions()
 
     def _sensitivity(self, n: int, alpha: float) -> float:
-        """Return the sensitivity of a split's score for weights up to 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        """Return the sensitivity of a split's score for weights up to 1.
+
+        It is linear in α: Δ₀ + α(Δ₁ − Δ₀).
+        """
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
-        # A node with one record always has the score 0.
+        # With n = 1 the score is always 0; the formula needs n ≥ 2.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
         self, t: int, data: WeightedRows, weight_bound: float, curator: Curator
     ) -> tuple[Ints, Floats, Floats]:
-        """Choose and release the questions of tree t."""
+        """Choose and release the questions of tree `t`.
+
+        Returns the leaf of each row, and by leaf the weights of positive and of negative rows; they
+        are sealed. A weight is at most `weight_bound`.
+        """
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
         restrict = self.calibration == PROVED
@@ -318,7 +335,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        # The published calls assume weights of at most 1.
+        # Published noise is for weights of at most 1 in all rounds; proved noise is rescaled to the
+        # bound of the round.
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
@@ -338,10 +356,10 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return grown
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
-        """Return the call of each inner node of tree t."""
+        """Return the mechanism call of each inner node of tree `t`."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # Without a budget for splits, noise alone chooses them.
+            # Without a budget, splits are chosen by noise alone: its scale is infinite.
             pure = self.delta == 0 and self.calibration == PROVED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
@@ -352,12 +370,15 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _vote(
         self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
     ) -> tuple[Floats, float]:
-        """Return the votes of a tree's leaves and its β, from the weights by leaf and label."""
+        """Return the votes of the leaves of tree `t`, and its β.
+
+        `positive` and `negative` are the (sealed) weights of the labels in each leaf.
+        """
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
-        # M; without privacy the largest link.
+        # M. Without privacy no vote is clamped: M is the largest possible link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
         if self.calibration == PUBLISHED:
-            # As printed: noise on the link, then the clamp; β from the records.
+            # As in the paper: noise on the links, then the clamp; β from the exact records.
             links = link_of_leaves(positive, negative, alpha)
             votes = curator.numbers(OF_LINKS.format(t + 1), links)
             votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
@@ -374,7 +395,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
-        """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
+        """Return β = α/(M²n) · Σ h(A − B) over the leaves, for votes h and margins A − B."""
         return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
 
     def _votes(self) -> str:
@@ -386,7 +407,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return the ledger's name of the quantity that proved leaves release."""
+        """Return the name, in the ledger, of what proved leaves release."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:

@@ -1,4 +1,4 @@
-"""Published noise of boosted ensembles with the Mα-loss, with its ledger and its actual status.
+"""The published noise of BDPEα, with its ledger and the status that the claim deserves.
 
 Proofs: papers/boosted_dp/proofs.md, 'Published noise'.
 """
@@ -28,7 +28,7 @@ LEAVES = "the leaves of a tree"
 OF_NODE = "tree {}: split of node {}"
 OF_LINKS = "tree {}: the leaf values, before they are clamped"
 
-# Published β is computed from the exact records; constant β is public.
+# Values of `leverage`: β computed from the exact records, as published, or a public constant.
 EXACT = "exact"
 CONSTANT = "constant"
 
@@ -57,11 +57,27 @@ def published_noise(
     epsilon: float,
     delta: float,
 ) -> PrivacyStatement:
-    """Calibrate a boosted ensemble as published: nodes of a level share ε, leaves get noise.
+    """Calibrate BDPEα as published: the nodes of a level share its ε, and links get Laplace noise.
 
-    The statement has the actual guarantee of this noise: the ε that is proved, if any.
+    The statement has the claimed ε; its status and caveat say what is true of this noise, and
+    `proved_epsilon` is the ε that is proved, if any.
 
-    Raises ValueError if the budget is out of range, or δ > 0.
+    Parameters
+    ----------
+    n_trees, depth : int
+    sensitivity : float
+        Sensitivity of a split's score, for weights up to 1.
+    calibrate_alpha, tree_share, clamp, leverage
+        See :class:`~.classifier.BDPEClassifier`.
+    largest_link : float
+        The largest possible link of a leaf.
+    epsilon, delta : float
+        The budget; δ must be 0.
+
+    Raises
+    ------
+    ValueError
+        If the budget is out of range, or δ > 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -88,12 +104,12 @@ def published_noise(
     status, caveat = REFUTED, LEAK
     proved: float | None = math.inf
     if leverage != EXACT:
-        # All levels of a tree together.
+        # The cost of the splits of all levels and trees.
         splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
         of_leaves = (1 - tree_share) * epsilon
-        # A moved record changes two leaves, each by up to twice the largest link.
+        # A replaced record may change two leaves, each by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # The privacy loss, after the clamp, of flipping the label of a record that is alone in its
+        # A lower bound: the privacy loss of changing the label of a record that is alone in its
         # leaf in every tree.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
@@ -117,7 +133,10 @@ def published_noise(
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp."""
+    """Return the privacy loss ln P(M | +R)/P(M | −R) of one leaf, for the largest link R.
+
+    P(M | ±R) is the probability that the link ±R plus Laplace noise is clamped to M.
+    """
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale
     kept = 1 - arithmetic.exp(near) / 2 if near < 0 else arithmetic.exp(-near) / 2

@@ -14,12 +14,12 @@ from privcurve.privacy.budget import PROVED
 NAME = "dp_forest"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, TWO),
         Case(NAME, {**TWO, "votes": "shrunk"}),

@@ -1,4 +1,4 @@
-"""Forests of random trees with noisy leaves: RF-L and RF-E, as published and proved."""
+"""Forests of random trees with noisy leaves (RF-L, RF-E), with published and with proved noise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from .._kernel import WeightedRows, draw_tree
 from .._leaves import leaves_in, shrunk_votes
 from . import Parameters
 
-LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
 SIGN = "sign"
 
@@ -36,7 +35,7 @@ LEAVES = "the leaves of a tree"
 def label_weights(
     codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
 ) -> Floats:
-    """Return the weights of positive and of negative records in the leaves of each tree."""
+    """Return the numbers of positive and negative records in each leaf: (n_trees, 2, n_leaves)."""
     bins, labels = bin_rows(codes, n_bins, signs)
     data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
     n_leaves = trees.column.shape[1] + 1
@@ -48,27 +47,29 @@ def label_weights(
 class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Random trees whose leaves vote with noise (Nock and Henecka 2022, §17.2).
 
-    The questions of a tree are drawn uniformly, without the data. Noise is added to the margin
-    :math:`D = n_+ - n_-` of the records in each leaf.
+    The questions of a tree are drawn uniformly, without the data. The vote of a leaf depends on the
+    noisy margin :math:`D = n_+ - n_-` of its records.
 
-    ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
-    trees. ``proved`` divides ε among trees only, because a record moves at most two leaves
-    (papers/boosted_dp/proofs.md, 'Forests'); and each question divides the bins that can still
-    reach its node.
+    - ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
+      trees.
+    - ``proved``: ε is divided only among trees, because one record changes at most two leaves of
+      a tree (papers/boosted_dp/proofs.md, 'Forests'). Moreover, only questions that distinguish
+      two bins which can still occur at the node are drawn.
 
     Parameters
     ----------
     n_trees : int
-        T.
+        T, the number of trees.
     depth : int
-        d, levels of questions.
+        d, the number of levels of questions.
     leaves : str
-        ``laplace``: noise on D. ``exponential``: the label + with a probability that grows with D.
+        ``laplace``: D gets Laplace noise. ``exponential``: the label of a leaf is drawn, + with a
+        probability that increases with D.
     votes : str
-        ``sign``: a leaf votes by its label. ``shrunk``: by D over |D| + noise + a few records
-        (only ``proved`` with ``laplace``).
+        ``sign``: a leaf votes for its label. ``shrunk``: it votes D/(|D| + noise + a few records)
+        (only with ``proved`` and ``laplace``).
     epsilon : float
-        At ∞ leaves are exact; the trees are still random.
+        ε, above 0. At ∞ the leaves have no noise; the questions are still random.
     delta : float
         Must be 0.
     calibration : str
@@ -81,7 +82,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     splits_ : ndarray of shape (n_trees, 2**depth - 1)
         Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
-        Votes of the leaves.
+        The votes of the leaves, from −1 to 1.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -92,10 +93,10 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # The paper assumes that the scores of a label change by 2, like margins.
+            # For the sensitivity of a leaf's scores the paper takes 2, the sensitivity of margins.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
-            # The paper's noise is for add-remove.
+            # The paper's Laplace noise is for add-remove neighbours.
             l1 = histogram_l1(ADD_REMOVE) if published else margins_l1()
             calls = Announced("tree {}: margins of all leaves", l1=l1)
         return (
@@ -125,7 +126,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._count_questions()
 
     def _vote(self, weights: Floats, margins: Floats, call: Call, curator: Curator) -> Floats:
-        """Return the votes of a tree's leaves."""
+        """Return the noisy votes of a tree's leaves, from the (sealed) counts of both labels."""
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, margins), 1.0, -1.0)
         if self.calibration == PUBLISHED:
@@ -139,7 +140,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     def _restore(self) -> None:
         super()._restore()
-        # A larger value would give a probability outside [0, 1].
+        # With a larger vote, `_link` would compute a probability outside [0, 1].
         require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
 
     def _link(self, scores: Floats) -> Floats:

@@ -27,7 +27,7 @@ class Parameters(HolderParameters):
     protocol: str = parameter("noisy_counts", choices=("single", *_SHARED))
     trust: str | None = parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED})
     criterion: str = parameter("gini", choices=CRITERIA)
-    # The budget of published noise alone is `uniform`.
+    # Without `uniform`, which only published noise supports.
     budget: str | None = parameter(
         None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
     )
@@ -40,11 +40,12 @@ class Parameters(HolderParameters):
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: messages, and reading records."""
+    """Return the estimated seconds of a fit: a cost per party for messages, and one per row."""
     protocol, depth = setting["protocol"], setting["depth"]
     holders = 1 if protocol == "single" else int(setting["n_holders"])
     if depth is None:
-        # As published: a hundred nodes or a thousand, by the data, each with counts of questions.
+        # Published trees have a hundred to a thousand nodes, depending on the data; each node needs
+        # counts of all questions.
         each = {"single": 1e-1, "local_rnm": 5e-2, "noisy_counts": 1.3e-1}[protocol]
     else:
         each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)

@@ -14,15 +14,15 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 
 NAME = "distributed_topdown"
 TREE = {"depth": 2, "n_holders": 2}
-# Each party adds a half of the Laplace noise of a secure sum.
+# With three parties and one colluding party, each party adds a half of the sum's Laplace noise.
 HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES, NUMBERS, SHARES}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, {"depth": 2, "trust": "central"}),
         Case(NAME, {**TREE, "trust": "local", "delta": DELTA}),

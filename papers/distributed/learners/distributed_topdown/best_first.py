@@ -1,4 +1,4 @@
-"""The published server: a tree grown best first, from noisy gains (Algorithm 1)."""
+"""The server of the published protocols: it grows a tree best first (the paper's Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from .tree import GrownTree
 
 
 class BestFirstPlan(NamedTuple):
-    """The public facts of a tree grown best first, of at most `n_splits` splits and `depth` levels.
+    """The public facts that determine how a tree is grown best first.
 
-    A node is a candidate for splitting if its noisy share of the n records is at least
-    `smallest_weight`/`n_splits` and its noisy gain exceeds `smallest_gain`.
+    The tree has at most `n_splits` splits and `depth` levels of splits. A node may be split if its
+    noisy share of the n records is at least `smallest_weight`/`n_splits`, and its noisy gain
+    exceeds `smallest_gain`.
     """
 
     questions: Questions
@@ -47,10 +48,10 @@ class SplitChoice(NamedTuple):
 def grow_best_first(
     holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree by the messages of parties; ``single`` has one, the curator.
+    """Grow a tree from the messages of parties; with ``single`` the only party is the curator.
 
-    Parties answer about the children of the last split too, as the published algorithm does.
-    Parties have the same order in each call.
+    As in the published algorithm, parties also answer about the children of the last split, which
+    the tree does not use. The server asks the parties in the same order each time.
     """
     return _Coordinator(holders, plan, transcript).grow()
 
@@ -105,7 +106,7 @@ class _Coordinator:
         return [total / self.plan.n for total in totals.tolist()]
 
     def _choose(self, nodes: list[int], level: int) -> list[SplitChoice]:
-        """Return a question for each node of a level: PrivateSplit."""
+        """Return a question for each of the nodes, by the paper's PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
             return [self._best(node, budget) for node in nodes]
@@ -114,7 +115,7 @@ class _Coordinator:
             budget /= 2
             candidates = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
-        # Each node has equally many candidates.
+        # All nodes have equally many candidates, so their counts have the same noise scale.
         release = MessageNoise(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
         messages = (holder.families(nodes, candidates, release) for holder in self.holders)
         families = self.transcript.collect(messages, self.sums, release, len(nodes))
@@ -132,7 +133,7 @@ class _Coordinator:
         return SplitChoice(int(answer[0]), float(answer[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
-        """Return the vote of each party; several may name the same question."""
+        """Return the question that each party votes for; several may vote for the same one."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         votes = []
         for i, holder in enumerate(self.holders):

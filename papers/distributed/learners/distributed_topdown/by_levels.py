@@ -1,4 +1,4 @@
-"""The proved server: a tree grown by levels, from votes and noisy histograms."""
+"""The server of the proved protocols: a tree grown by levels, from votes and noisy histograms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 from .noise import LevelNoise
 from .tree import GrownTree
 
-# Both sides of a split need this number of standard deviations of a cell's noise.
+# Both sides of a split must have at least as many records as this number of standard deviations of
+# a count's noise.
 LEAST_SIDE = 3.0
 
 ZERO_ONE = "zero_one"
 
 
 class LevelsPlan(NamedTuple):
-    """The public facts of a tree grown by levels: of n records, with `depth` levels of splits."""
+    """The public facts that determine how a tree with `depth` levels of splits is grown."""
 
     questions: Questions
     n_classes: int
@@ -39,7 +40,7 @@ class LevelsPlan(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Counts of a node by class, and the variance of each."""
+    """Estimated counts of a node by class, and the variance of each estimate."""
 
     counts: Floats
     variance: float
@@ -48,12 +49,13 @@ class Estimate(NamedTuple):
 def grow_by_levels(
     holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree level by level, by the messages of parties.
+    """Grow a tree level by level from the messages of parties.
 
-    Each level has one round (noisy histograms of all columns), or two: each party first votes for a
-    question at each node, and then sends histograms of the columns with votes. The last level
-    minimises the zero-one error, and leaves are labelled by their estimated counts: the tree
-    depends on the messages alone. Parties have the same order in each call.
+    On each level the parties send noisy histograms of all columns. With votes, each party first
+    votes for a question at each node, and then sends histograms of the columns that have a vote.
+    Splits of the last level minimise the zero-one error; leaves are labelled by their estimated
+    counts. So the tree depends only on the messages. The server asks the parties in the same order
+    each time.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -66,7 +68,7 @@ class _Coordinator:
         self.sums, self.transcript = sums, transcript
         questions = plan.questions
         self.widths = np.diff(questions.starts)
-        # For each question, the share of its column's bins on the yes side.
+        # For each question, the share of its column's bins with the answer yes.
         self.shares = (questions.high - questions.low + 1) / np.maximum(
             self.widths[questions.columns], 1
         )
@@ -75,8 +77,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # Refuse counts that can't be sent before any party answers; one column has the least
-        # noise.
+        # If counts with so little noise cannot be sent, raise the error before any party answers.
+        # The fewer columns are counted, the less noise there is; votes may leave only one.
         self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -94,7 +96,7 @@ class _Coordinator:
                 left = tree.split(node, question)
                 estimates[left], estimates[left + 1] = no, yes
                 children += [left, left + 1]
-                # Parties answer nothing about the children of the last level.
+                # Parties are not asked about the children of the last level.
                 if level < plan.depth - 1:
                     for holder in self.holders:
                         holder.split(node, question, left)
@@ -105,7 +107,7 @@ class _Coordinator:
         return tree
 
     def _choose_columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
-        """Return the columns to count at each node: all columns, or the columns with votes."""
+        """Return the columns to count at each node: all columns, or the ones with a vote."""
         questions, noise = self.plan.questions, self.plan.noise
         all_columns = list(range(len(self.widths)))
         if not noise.votes or len(questions.columns) == 0:
@@ -127,7 +129,10 @@ class _Coordinator:
         return columns
 
     def _collect_counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
-        """Return noisy counts by class and bin, 0 in other columns, and their variance."""
+        """Return the noisy counts of a node by class and bin, and the variance of their noise.
+
+        Columns that are not counted have zeros.
+        """
         plan, release = self.plan, self._make_release(level, len(columns))
         messages = (holder.counts(node, columns, release) for holder in self.holders)
         total = self.transcript.collect(messages, self.sums, release)
@@ -138,7 +143,7 @@ class _Coordinator:
         return table, factor * (release.scale * release.scale) * self.sums.excess
 
     def _make_release(self, level: int, n_columns: int) -> MessageNoise:
-        """Return the format of messages with counts of `n_columns` columns."""
+        """Return the noise and number format of messages with counts of `n_columns` columns."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)
         what = noise.counts_what(level)
@@ -147,7 +152,11 @@ class _Coordinator:
     def _combine(
         self, table: Floats, columns: list[int], variance: float, earlier: Estimate | None
     ) -> Estimate:
-        """Combine the counts of each column and of the parent's split, by their variances."""
+        """Estimate the counts of a node by class.
+
+        The sums of each counted column, and the `earlier` estimate from the parent's split, are
+        averaged with weights inverse to their variances.
+        """
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
         if variance == 0:
             return Estimate(sums[:, 0], 0.0)
@@ -160,7 +169,10 @@ class _Coordinator:
     def _choose(
         self, level: int, table: Floats, columns: list[int], variance: float, node: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Return the best question and estimates of both sides; None: the node is a leaf."""
+        """Return the best question, and the estimates of its no and yes sides.
+
+        None means that the node is a leaf.
+        """
         plan, questions = self.plan, self.plan.questions
         places = np.flatnonzero(np.isin(questions.columns, columns))
         if len(places) == 0:
@@ -168,8 +180,8 @@ class _Coordinator:
         yes = answers(table, questions.low[places], questions.high[places])
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
-        # Shift the counts of a column by an equal amount in each bin, so that they add up to the
-        # node's total.
+        # Correct the counts of each column so that they add up to the node's estimate: add the same
+        # amount to each bin.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1
@@ -179,7 +191,8 @@ class _Coordinator:
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # All splits have too small a side, the node is pure, or the last level gains nothing.
+        # No split: each has a side that is too small, or the node is pure, or on the last level no
+        # split reduces the error.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[places[best]]]

@@ -1,4 +1,4 @@
-"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020): published, and proved."""
+"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020), as published and with proved noise."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ from .noise import (
 )
 from .tree import GrownTree
 
-# Defaults of the paper, and of the proved protocols.
+# Defaults of the published protocols, as in the paper; LEVELS_OF_SPLITS is the default depth of the
+# proved ones.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3
 LEAF_SHARE = 0.5
-SMALLEST_WEIGHT = 0.1
-SMALLEST_GAIN = 0.01
 
 
 class ClassTree(TreeModel):
-    """A tree whose leaves have the position of a class, of more than two."""
+    """A tree for more than two classes: the label of a leaf is the position of a class."""
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
         position = int(self.forest.labels[tree, node])
@@ -51,92 +50,97 @@ class ClassTree(TreeModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DistributedTopDownClassifier(PartyClassifier, Parameters):
-    r"""A decision tree that several parties grow with a server, by noisy messages.
+    r"""A decision tree that a server grows from noisy messages of several parties.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node with the largest
     product of noisy weight and noisy gain is split next. A question is chosen by report noisy max
     on one machine (``single``), from noisy counts of all questions (``noisy_counts``), or from
     noisy counts of the questions that noisy votes of the parties select (``local_rnm``). The
-    guarantee is weaker than the paper's claim: see ``privacy_``. Where the paper leaves a choice,
-    this implementation does the following:
+    guarantee is weaker than the paper's claim: see ``privacy_``. Where the paper is ambiguous, this
+    implementation does the following:
 
-    - A1: `n_splits` counts internal nodes; a tree has at most `depth` levels of splits, 80.
-    - A2: below the root a node's weight and its split each get half of its budget.
-    - A3: NoisyCounts has Lap(3\|H\|/α′); the other printed scale is a typo.
-    - A4: sums of noisy counts below 0 count as 0; labels' counts give G(q), sides' counts the
-      shares, joint counts G of a side; where one of them is empty the gain is −1.
-    - A5: on one machine a node of fewer than two records is not split, which shows (it is
-      excluded from the statement); a party's vote below two records is drawn uniformly.
-    - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget: as printed.
-    - A7: a question with the votes of two parties is counted twice.
+    - A1: `n_splits` is a number of internal nodes. A tree has at most `depth` levels of splits.
+    - A2: below the root, the weight of a node and its split each get half of the node's budget.
+    - A3: the noise of NoisyCounts is Lap(3\|H\|/α′); the paper's other scale is a typo.
+    - A4: sums of noisy counts below 0 are taken as 0. G of the node uses the counts by class, the
+      shares of the sides use the counts by side, and G of a side uses the joint counts. If counts
+      in a denominator add up to 0, the gain is −1.
+    - A5: on one machine a node with fewer than two records is not split, which reveals this fact
+      (the statement excludes it). A party with fewer than two records at a node votes at random.
+    - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget, as in the paper.
+    - A7: a question for which two parties vote is counted twice.
     - A8: thresholds are the inner edges of the domain's bins.
     - A9: the dataset defines blocks of pixels.
-    - A10: the root's split gets all of a_1, as in line 3.
-    - A11: without noise the thresholds on weight and gain are kept.
-    - A12: a party's counts by label have Lap(1/(LPF·α)) each, as in the authors' program; the
-      proof of Corollary 16 says twice that.
+    - A10: the root's split gets all of a_1, as in line 3 of the algorithm.
+    - A11: without noise, the thresholds on weight and gain still apply.
+    - A12: each count of a party by label has the noise Lap(1/(LPF·α)), as in the authors' program;
+      the proof of Corollary 16 has twice this scale.
 
-    ``proved``: the same protocols grown by levels, with proved noise
-    (papers/distributed/proofs.md, 'Levels'). A level has noisy histograms by bin and class of all
-    columns (``noisy_counts``), or of the columns that private votes of the parties select
-    (``local_rnm``); on one machine (``single``) the tree is the proved ``topdown`` with thresholds
-    and 1-rules on its last level, bit for bit.
+    ``proved``: the same protocols, but trees grow by levels and have proved noise
+    (papers/distributed/proofs.md, 'Levels'). On each level the parties send noisy histograms by bin
+    and class of all columns (``noisy_counts``), or of the columns that private votes of the parties
+    select (``local_rnm``). On one machine (``single``) the tree is, bit for bit, the proved
+    ``topdown`` with thresholds and 1-rules on its last level.
 
     Parameters
     ----------
     protocol : str
         ``noisy_counts``, ``local_rnm`` or ``single``.
     trust : str, optional
-        Who sees what. ``local``: every message is private by itself. ``secure_sum``: the
-        server sees only sums of counts, and parties share the noise (proved).
-        ``central``: one trusted curator has all records (proved). By default ``local``;
-        not for ``single``, which is a curator.
+        ``local`` (the default): each message of a party is private by itself. ``secure_sum``: the
+        server sees only sums of counts over all parties, which share the noise (only with
+        ``proved``). ``central``: one trusted curator has all records (only with ``proved``). It
+        must be left out with ``single``, which always has a curator.
     n_holders : int
-        Number of parties that share the records. With a curator it has no effect.
+        Number of parties that get the records. With a curator it has no effect.
     n_colluding : int
-        With ``secure_sum``: number of other parties that may use or reveal their shares of the
-        noise. A party is protected from another curious party if this number is at least 1.
+        With ``secure_sum``: the number of other parties that may reveal, or subtract, their shares
+        of the noise. Count a curious party too: it knows its own share.
     placement : str
-        See :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` (two classes) or ``zero_one``.
     budget : str, optional
-        ``decay`` (2^−d) or ``uniform`` (1/`n_splits`) of published trees; ``levels`` (equal)
-        or ``decay`` of proved ones. By default ``decay``, and ``levels``.
+        How the budget for splits is divided among levels d. With ``published``: ``decay`` (in
+        proportion to 2^−d; the default) or ``uniform`` (1/`n_splits` each). With ``proved``:
+        ``levels`` (equal shares; the default) or ``decay``.
     leaf_share : float, optional
-        Published: LPF, the share of ε for labels of leaves; ½ by default.
+        Only with ``published``: LPF, the share of ε for the labels of leaves; ½ by default.
     n_splits : int, optional
-        Published: M, the maximal number of splits; 512 by default.
+        Only with ``published``: M, the maximum number of splits; 512 by default.
     depth : int, optional
-        The maximal number of levels of splits: by default 80 for published trees, 3 for proved
+        The maximum number of levels of splits: by default 80 for published trees, 3 for proved
         trees.
     vote_share : float
-        Proved ``local_rnm``: share of a level's budget for votes.
+        With ``proved`` and ``local_rnm``: the share of a level's budget for votes.
     smallest_weight : float
-        Published: a node is split if its noisy weight is at least this over `n_splits`.
+        Only with ``published``: the noisy share of the records in a node must be at least this
+        number divided by `n_splits`, or the node is not split.
     smallest_gain : float
-        Published: and if its noisy gain exceeds this number.
+        Only with ``published``: the noisy gain of a node must exceed this number, or the node is
+        not split.
     epsilon, delta : float
         The budget; δ > 0 only with ``proved`` (Gaussian noise).
     calibration : str
         ``published`` or ``proved``.
     ordered : sequence of bool, optional
-        Public: which columns have ordered bins. Questions about ordered columns are thresholds,
-        questions about other columns are single bins. By default all columns are ordered. The
-        proved ``single`` ignores this parameter: all its splits are thresholds.
+        Which columns have ordered bins (a public fact). Questions ask about thresholds of these,
+        and about single bins of other columns. By default all columns are ordered. The proved
+        ``single`` ignores this parameter: all its splits are thresholds.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     model_ : TreeModel
-        The tree, readable. For more than two classes a leaf has the position of a class.
+        The tree; ``print`` shows it as text. With more than two classes, the label of a leaf is
+        the position of a class.
     transcript_ : Transcript
-        The amount that each party sent, by round.
+        The number of bits that each party sent, by round.
     n_features_used_ : int
-        Distinct questions of the tree.
+        Number of distinct questions of the tree.
     n_records_ : int
-        Public, because neighbours have the same number.
+        Number of training records. It is public: replace-one neighbours have equally many.
     """
 
     _learner = "distributed_topdown"
@@ -157,7 +161,11 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     def grow(
         self, holders: Sequence[Holder], questions: Questions, transcript: Transcript
     ) -> tuple[GrownTree, PrivacyStatement]:
-        """Coordinate parties, wherever they run."""
+        """Train with parties that run in this process or elsewhere; this is the server's part.
+
+        `questions` are the possible questions about the columns; `transcript` records the sizes of
+        the parties' messages.
+        """
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion
         if self.criterion == "root_gini" and len(self.classes_) > 2:
@@ -212,7 +220,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
         return grow_best_first(holders, plan, transcript), noise.statement
 
     def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Grow the proved tree of one machine."""
+        """Grow the proved tree of the protocol ``single``."""
         if len(self.classes_) > 2:
             raise ValueError(
                 f"protocol 'single' must have two classes if proved; got {len(self.classes_)}: "

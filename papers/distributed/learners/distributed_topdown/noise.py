@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of distributed trees, proved and as published."""
+"""The noise of distributed trees for a budget (ε, δ), as proved and as published."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ NODES = "the nodes of a tree's level, and the parties"
 
 @dataclass(frozen=True)
 class LevelNoise:
-    """Noise of a tree grown by levels; read-only arrays with one number for each level."""
+    """The noise of a tree grown by levels. The arrays are read-only, with a number per level."""
 
-    ranges: Floats  # (n_levels,): ε of a level's votes; 0 without votes; infinite at ε = ∞
-    # (n_levels,): for a level's histograms, ε (Laplace noise) or sensitivity/σ (Gaussian noise).
+    # (n_levels,): the ε that the votes of a level spend; 0 without votes, infinite at ε = ∞.
+    ranges: Floats
+    # (n_levels,): the budget of a level's histograms: ε with Laplace noise, sensitivity/σ with
+    # Gaussian noise.
     amounts: Floats
     mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
@@ -61,30 +63,36 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the rate of a party's votes on a level; 0 if F is the same for all records."""
+        """Return the factor of the scores of a party's votes on a level.
+
+        `size` is the party's number of records. The factor is 0 if no record can change a score.
+        """
         if math.isinf(self.ranges[level]):
             return math.inf
         change = split_range(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
-        """Return the ledger's name of the votes of a level; empty at ε = ∞."""
+        """Return the name, in the ledger, of the votes of a level; empty at ε = ∞."""
         ledger = self.statement.ledger
         return ledger[2 * level].what if ledger else ""
 
     def counts_what(self, level: int) -> str:
-        """Return the ledger's name of the histograms of a level."""
+        """Return the name, in the ledger, of the histograms of a level; empty at ε = ∞."""
         ledger = self.statement.ledger
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
     def counts_scale(self, level: int, n_columns: int) -> float:
-        """Return the scale of the noise of the histograms of some columns at a node."""
+        """Return the noise scale of a node's counts if `n_columns` columns are counted."""
         amount = float(self.amounts[level])
         return histograms_sensitivity(n_columns, self.mechanism) / amount
 
 
 def histograms_sensitivity(n_columns: int, mechanism: str) -> float:
-    """Return the sensitivity of some columns' histograms, in the norm of the mechanism."""
+    """Return the sensitivity of the histograms of `n_columns` columns.
+
+    It is in the L1 norm for Laplace noise, in the L2 norm for Gaussian noise.
+    """
     if mechanism == LAPLACE:
         return feature_histograms_l1(n_columns)
     return feature_histograms_l2(n_columns)
@@ -107,10 +115,23 @@ def level_holders(
 ) -> LevelNoise:
     """Calibrate a tree that is grown by levels (papers/distributed/proofs.md, 'Levels').
 
-    A level of splits has votes for columns and histograms, or histograms alone. They share ε
-    (δ = 0), or ρ with Gaussian noise on the histograms. The budgets of levels are equal
-    (``levels``) or fall as 2^−d (``decay``). The ledger uses `n` (records of the largest party) and
-    `n_columns` (columns of a histogram without votes).
+    On each level, histograms and (with `votes`) votes for columns share the budget of the level: ε
+    if δ = 0; else ρ (zCDP), with Gaussian noise on the histograms. The budgets of levels are equal
+    (``levels``) or in proportion to 2^−d (``decay``).
+
+    Parameters
+    ----------
+    depth : int
+        Number of levels of splits.
+    votes : bool
+        Whether parties vote for columns.
+    vote_share, budget, criterion, trust, n_colluding
+        See :class:`~.classifier.DistributedTopDownClassifier`.
+    n : int
+        The number of records of the largest party, for the ledger.
+    n_columns : int
+        The number of columns that are counted without votes, for the ledger.
+    epsilon, delta : float
     """
     check_budget(epsilon, delta)
     if budget == UNIFORM:
@@ -168,7 +189,10 @@ def level_holders(
 
 @dataclass(frozen=True)
 class PublishedNoise:
-    """Noise of Algorithm 1, as printed: ε is the paper's α, the leaves' share LPF, `n_splits` M."""
+    """The noise of the paper's Algorithm 1.
+
+    In the paper's notation, `epsilon` is α, `leaf_share` is LPF, and `n_splits` is M.
+    """
 
     protocol: str
     epsilon: float
@@ -178,25 +202,25 @@ class PublishedNoise:
     statement: PrivacyStatement
 
     def level(self, depth: int) -> float:
-        """Return a_d = (1 − LPF)·α·B(d); the root has depth 1."""
+        """Return the budget of a node at depth d, a_d = (1 − LPF)·α·B(d); the root has depth 1."""
         share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
         return (1 - self.leaf_share) * self.epsilon * share
 
     def split_budget(self, depth: int) -> float:
-        """Return α′ of PrivateSplit: all of a_1 at the root, half of a_d below."""
+        """Return α′, the budget of PrivateSplit: all of a_1 at the root, half of a_d below it."""
         return self.level(depth) if depth == 1 else self.level(depth) / 2
 
     def weight_scale(self, depth: int) -> float:
-        """Return the scale of a count's noise, 2/a_d."""
+        """Return the noise scale of a node's number of records, 2/a_d."""
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
-        """Return the noise scale 3|H|/α′ of NoisyCounts (A3: the other printed one is a typo)."""
+        """Return the noise scale 3|H|/α′ of NoisyCounts (the paper's other scale is a typo, A3)."""
         return noisy_counts_published(n_questions) / budget
 
     @property
     def label_scale(self) -> float:
-        """Return the scale of a leaf's counts: 2/(LPF·α) of one machine, else 1/(LPF·α)."""
+        """The noise scale of a leaf's counts: 2/(LPF·α) on one machine, else 1/(LPF·α)."""
         return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
 
 
@@ -211,12 +235,11 @@ def published_holders(
     epsilon: float,
     delta: float,
 ) -> PublishedNoise:
-    """Return the noise of the published protocols, with the actual status of their claim.
+    """Return the noise of a published protocol, and a statement with the true status of its claim.
 
-    A level gets the share 2^−d of the budget (1 − LPF)·α (``decay``), or 1/M for M splits
-    (``uniform``).
-
-    Raises ValueError if δ > 0, or if the paper has no formula for these arguments.
+    Of the budget (1 − LPF)·α for splits, a node at depth d gets the share 2^−d (``decay``) or 1/M,
+    for M splits (``uniform``). Raises ValueError if δ > 0, or if the paper has no formula for these
+    arguments.
     """
     check_budget(epsilon, delta)
     if delta > 0:
@@ -236,7 +259,8 @@ def published_holders(
     return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
 
 
-# The true status of each published protocol's claim, for a replaced record.
+# For each published protocol: the status of its claim for replace-one neighbours, the caveat, and
+# the proved ε as a multiple of the claimed one (None: unknown).
 _CAVEATS = {
     SINGLE: (
         REFUTED,
@@ -267,7 +291,8 @@ def _published_statement(
     growth = (1 - leaf_share) * epsilon
     level = growth / 2 if budget == DECAY else growth / n_splits
     weights = (growth - level) / 2
-    # In units of Δ(m), of one machine.
+    # The sensitivity for the ledger; with ``single`` it is in units of Δ(m), which depends on the
+    # number m of records in the node.
     bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
     ledger = [
         LedgerEntry(

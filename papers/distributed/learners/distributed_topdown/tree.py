@@ -1,4 +1,4 @@
-"""A tree during its growth by a server: questions, children and labels, without counts."""
+"""The tree that a server grows: questions, children and labels of its nodes, without counts."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ NO_QUESTION = -1
 
 
 class GrownTree:
-    """A binary tree; new nodes get the next numbers."""
+    """A binary tree that begins as a single leaf; nodes are numbered as they are created."""
 
     def __init__(self) -> None:
-        # For each node: the index of its question among the domain's questions, or NO_QUESTION; its
-        # left child (the no side; the right child has the next number), or LEAF; the class of a
-        # leaf.
+        # For each node: the position of its question in `Questions`, or NO_QUESTION; its child for
+        # the answer no (the child for yes has the next number), or LEAF; and, for a leaf, the
+        # position of its class.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]
 
     @property
     def n_splits(self) -> int:
-        """Internal nodes."""
+        """The number of internal nodes."""
         return len(self.questions) // 2
 
     @property
     def leaves(self) -> list[int]:
-        """The nodes that are not split."""
+        """The nodes without children."""
         return [node for node, child in enumerate(self.children) if child == LEAF]
 
     def split(self, node: int, question: int) -> int:
-        """Split a leaf, and return its left child."""
+        """Split a leaf by a question, and return its left child (answer no)."""
         left = len(self.questions)
         self.questions[node] = question
         self.children[node] = left
@@ -43,13 +43,13 @@ class GrownTree:
         return left
 
     def label(self, node: int, position: int) -> None:
-        """Label a leaf."""
+        """Set the class of a leaf, as a position."""
         self.labels[node] = position
 
     def forest(self, questions: Questions, n_classes: int) -> Forest:
-        """Return the tree in the form of the kernels.
+        """Return the tree in the form that models store.
 
-        Leaves of two classes vote −1 or +1; of more, for the position of a class.
+        With two classes the labels of leaves are −1 and +1, with more the positions of classes.
         """
         children = np.array([self.children], dtype=np.int64)
         chosen = np.array([self.questions], dtype=np.int64)

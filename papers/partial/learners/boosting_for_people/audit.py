@@ -14,12 +14,12 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 NAME = "boosting_for_people"
 TWO: Mapping[str, Any] = {"n_rounds": 2}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {MINIMA, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, TWO),
         Case(NAME, {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),

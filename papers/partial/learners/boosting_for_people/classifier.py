@@ -1,4 +1,4 @@
-"""Boosting for People: rounds of half-spaces that are learned with noise."""
+"""Boosting for People: boosting of half-spaces that are learned privately in each round."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from .noise import PeopleNoise, people_noise
 
 @kernel(rows=0)
 def append_ones(points: Floats) -> Floats:
-    """Return points as rows, with a 1 at the end of each."""
+    """Transpose points, of shape (n_columns, n_rows), to rows with a 1 at the end of each."""
     return np.ascontiguousarray(np.column_stack([points.T, np.ones(points.shape[1])]))
 
 
 @kernel(rows=0)
 def positive_scores(rows: Floats, coefficients: Floats) -> Bools:
-    """Return which rows have a score above 0."""
+    """Return which rows have a linear score above 0."""
     return times(rows, coefficients) > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
-    """BRC's rounds with a learned classifier in place of a random one.
+    """BRC with learned half-spaces in place of random ones.
 
-    Each round fits a logistic regression to the weighted private columns by objective
-    perturbation, then estimates its weighted error with noise. The combiner is BRC's combiner. Shen
-    et al. compare with the combiner of Dwork, Rothblum and Vadhan (2010), which is not implemented
-    because its constants are not printed (papers/partial/README.md, C7).
+    Each round fits a logistic regression to the weighted private columns by objective perturbation,
+    and then estimates its weighted error with noise. The votes are combined as in BRC. Shen et al.
+    also compare with the combination of Dwork, Rothblum and Vadhan (2010), which is not implemented
+    because the paper does not give its constants (papers/partial/README.md, C7).
 
     Parameters
     ----------
@@ -47,13 +47,12 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     delta : float
         Must be 0.
     calibration : str
-        ``proved`` or ``published``, see
-        :class:`~.noise.PeopleNoise`.
+        ``proved`` or ``published``: see :class:`~.noise.PeopleNoise`.
 
     Attributes
     ----------
     votes_, n_features_used_, n_records_
-        See :class:`~._half_spaces.HalfSpaceVoteClassifier`.
+        See :class:`~.._half_spaces.HalfSpaceVoteClassifier`.
     """
 
     _learner = "boosting_for_people"
@@ -77,7 +76,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
 
 class _LearnedHalfSpaces:
-    """A logistic regression by objective perturbation in each round."""
+    """Proposes in each round a logistic regression, fitted by objective perturbation."""
 
     def __init__(
         self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
@@ -103,7 +102,10 @@ class _LearnedHalfSpaces:
         return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
     def _weigh_rows(self, t: int, weights: Floats) -> Floats:
-        """Return the total weight of each row; if published, with noise on each record's weight."""
+        """Return the total weight of the records of each row in round `t`.
+
+        With ``published``, each record's weight gets noise first and is clipped to the caps.
+        """
         if self._noise.weight_scale == 0:
             return weights * self._counts
         call = self._noise.weights_call(t)

@@ -1,4 +1,4 @@
-"""Noise of Boosting for People, for its classifiers, their errors and the weights.
+"""The noise of Boosting for People: of its classifiers, of their errors, and of the weights.
 
 Proofs: papers/partial/proofs.md, 'Boosting for People'.
 """
@@ -21,17 +21,18 @@ from .._half_spaces_noise import BRCNoise
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
 
-# Part of a classifier's ε for its penalty; the rest is for its noise.
+# The share of a classifier's ε that pays for the change of the Jacobian, which the penalty limits.
+# The rest pays for its noise vector.
 CURVATURE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class PeopleNoise:
-    """Noise for the errors, the classifier and the weights of each round.
+    """The noise of the error, the classifier and the weights of each of T rounds.
 
-    Proved: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier, each
-    error, and the weights that a classifier gets. The weights need no noise; published they get
-    Laplace noise of `weight_scale`, otherwise 0.
+    Proved: each classifier and each error gets ε/(2T). Published: each classifier, each error, and
+    the weights for each classifier get ε/(3T). The weights need no noise, as the proof shows; only
+    published ones get Laplace noise, with the scale `weight_scale` (otherwise 0).
     """
 
     error: BRCNoise
@@ -41,7 +42,7 @@ class PeopleNoise:
     calibration: str
 
     def weights_call(self, t: int) -> Call:
-        """Return the call that releases all weights, for the classifier of round t from 0."""
+        """Return the call that releases the weights of all records in round `t` (from 0)."""
         if self.weight_scale == 0:
             return EXACT
         spread = self.error.largest - self.error.smallest
@@ -56,7 +57,7 @@ class PeopleNoise:
         return call_of(entry)
 
     def classifier_call(self, t: int) -> Call:
-        """Return the call that releases the classifier of round t from 0."""
+        """Return the call that releases the classifier of round `t` (from 0)."""
         if not is_private(self.epsilon):
             return EXACT
         return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
@@ -92,9 +93,9 @@ def people_noise(
     epsilon: float,
     calibration: str,
 ) -> PeopleNoise:
-    """Calibrate Boosting for People, with `n_rounds` rounds of d = `n_columns` private columns.
+    """Calibrate Boosting for People on d = `n_columns` private columns.
 
-    Rows [x, 1] of scaled columns have an L2 norm of √(d + 1) at most. `smallest` and `largest` are
+    A row [x, 1] of scaled columns has an L2 norm of at most √(d + 1). `smallest` and `largest` are
     the caps of a weight; ε may be infinite.
     """
     parts = 3 if calibration == PUBLISHED else 2

@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HalfSpaceParameters:
-    """Hyperparameters of votes of half-spaces."""
+    """Hyperparameters of all learners that boost half-spaces."""
 
     n_rounds: int = parameter(25, low=1, size=True)
     largest: float = parameter(math.sqrt(2), low=1)
@@ -28,14 +28,14 @@ class Parameters(HalfSpaceParameters):
     intercept: str = parameter("uniform", choices=("uniform", "zero", "threshold", "em"))
     intercept_share: float = share(0.5, used_with={"intercept": ("em",)})
     estimate: str = parameter("error", choices=("error", "edge"))
-    # AdaBoost's weights have no noise: a private fit refuses them.
+    # The contract check does not try `adaboost`, which has no noise: a private fit refuses it.
     weights: str = parameter("clipped", choices=("clipped", "adaboost"), tried=("clipped",))
     algorithm: str = parameter("auto", choices=("auto", "private"))
-    n_kept: int | None = parameter(None, int, low=1, tried=(1, 3))  # at most n_rounds
+    n_kept: int | None = parameter(None, int, low=1, tried=(1, 3))  # it must be at most n_rounds
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of boosting random classifiers."""
+    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 

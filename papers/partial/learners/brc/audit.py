@@ -17,12 +17,12 @@ NAME = "brc"
 THREE: Mapping[str, Any] = {"n_rounds": 3}
 PARTIAL = {"public_columns": (1,)}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {NUMBERS, POINTS}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, THREE),
         Case(NAME, {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
@@ -38,7 +38,8 @@ def contract() -> list[Case]:
 def claims() -> Iterator[Claim]:
     """Yield the claims that the statistical audit attacks."""
     yield from recipe(NAME, [THREE], [THREE], canary=False, coins=())
-    # Beyond its statement: the label is public.
+    # This attack changes a label, which is public here. So it may succeed: the statement does not
+    # cover it.
     beyond = claim_by_fits(NAME, PROVED, {**THREE, **PARTIAL}, 400, flipped_label)
     yield replace(beyond, stated=PRIVATE_COLUMNS)
     for calibration in (PROVED, PUBLISHED):

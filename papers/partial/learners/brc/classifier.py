@@ -1,4 +1,4 @@
-"""BRC: boosting of random half-spaces (Shen et al.)."""
+"""BRC: boosting of random half-spaces (Shen, Krishnaswamy, Kulkarni and Munagala)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
 from . import Parameters
 
-# The smallest error in Algorithm 1, so that its logarithm is finite.
+# Errors in Algorithm 1 are clipped this far from 0 and 1, so that α is finite.
 SMALLEST_ERROR = 1e-9
 
 project_kernel = kernel(project_rows, rows=1)
@@ -36,62 +36,65 @@ project_kernel = kernel(project_rows, rows=1)
 
 @kernel(rows=0)
 def positive_side(sums: Floats, t: int, intercept: float) -> Bools:
-    """Return which rows are on the positive side of half-space t."""
+    """Return which rows are in half-space `t`, given the projections on all normal vectors."""
     return sums[t] + intercept > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
-    r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
+    r"""Boosting random classifiers: random half-spaces vote, weighted by their noisy errors.
 
-    Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
-    data, estimates its weighted error with noise, and lets it vote with
-    :math:`\alpha_t = \frac12 - \mathrm{err}_t`; weights of records it gets wrong grow by
-    :math:`e^{\alpha_t}` where they stay between `smallest` and `largest`.
+    Columns are scaled to [−1, 1]. Each round draws a half-space without reading the data, estimates
+    its weighted error with noise, and gives its vote the weight
+    :math:`\alpha_t = \frac12 - \mathrm{err}_t`. The weights of records that it classifies wrongly
+    are multiplied by :math:`e^{\alpha_t}`, unless the result is not between `smallest` and
+    `largest`.
 
-    With public columns (Algorithm 2) half-spaces are of private columns. Each round also fits a
-    logistic regression on the public columns, and the classifier with the larger \|α\| votes; the
-    guarantee is then about a record's private columns. Without public columns (Algorithm 3), the
-    guarantee is about replacing a record.
+    With public columns (Algorithm 2), half-spaces are in the private columns. In each round there
+    is also a logistic regression on the public columns, and the classifier with the larger \|α\|
+    votes; the guarantee is about the private columns of a record. Without public columns (Algorithm
+    3), the guarantee is about replacing a record.
 
     Parameters
     ----------
     n_rounds : int
-        T.
+        T, the number of rounds.
     largest, smallest : float
-        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+        The caps of a record's weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
     intercept : str
-        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: a threshold on one random column, uniform
-        between its bounds (the paper's toy example); ``em``: by the exponential mechanism on
-        [−R, R], R the sum of the absolute coefficients (proved only).
+        ``uniform``: drawn uniformly from −1 to 1. ``zero``: 0. ``threshold``: the half-space is a
+        threshold on one random column, drawn uniformly between its bounds (the paper's toy
+        example). ``em``: chosen from −R to R by the exponential mechanism, where R is the sum of
+        the absolute coefficients (only with ``proved``).
     intercept_share : float
-        Share of the budget for ``em``.
+        Share of the budget for the choices of ``em``.
     estimate : str
-        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), proved only, with smaller
-        noise while weights are small (papers/partial/proofs.md, 'Edge').
+        ``error``, as in the paper; or ``edge``, the mean of w(½ − [wrong]) over the records with
+        weights w (only with ``proved``). Edges need less noise while weights are small
+        (papers/partial/proofs.md, 'Edge').
     weights : str
-        ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, only at
+        ``clipped``; or ``adaboost``: Algorithm 1 with random half-spaces in all columns, only at
         ε = ∞.
     algorithm : str
-        ``auto``: Algorithm 2 where public columns are given, else Algorithm 3; ``private``:
-        Algorithm 3 with all columns, whatever is public.
+        ``auto``: Algorithm 2 if public columns are given, else Algorithm 3. ``private``: Algorithm
+        3 with all columns, even if some are public.
     n_kept : int or None
-        Number of first rounds that vote; the noise is for all rounds. None: all.
+        How many of the first rounds vote; all rounds are trained and cost budget. None: all.
     public_columns : sequence of int or None
-        Positions of public columns; the label is public then. None: nothing is.
+        Positions of public columns; the label is public then. None: nothing is public.
     epsilon : float
-        ε, above 0; infinite: no noise (classifiers are still random).
+        ε, above 0; infinite: no noise (half-spaces are still random).
     delta : float
-        0: Laplace noise. Above 0: Gaussian noise, if proved.
+        0: Laplace noise. Above 0, with ``proved``: Gaussian noise.
     calibration : str
-        ``proved`` or ``published`` (see :class:`~._noise.BRCNoise`).
+        ``proved`` or ``published``: see :class:`~.._half_spaces_noise.BRCNoise`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     votes_, n_features_used_, n_records_
-        See :class:`~._half_spaces.HalfSpaceVoteClassifier`.
+        See :class:`~.._half_spaces.HalfSpaceVoteClassifier`.
     """
 
     _learner = "brc"
@@ -146,7 +149,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
 
 
 class _RandomHalfSpaces:
-    """Half-spaces of all rounds, drawn before the data are read (except with ``em``)."""
+    """Proposes half-spaces that are drawn before the data are read, except intercepts of ``em``."""
 
     def __init__(
         self,
@@ -180,14 +183,17 @@ class _RandomHalfSpaces:
         return self.half_space(t)
 
     def half_space(self, t: int) -> HalfSpace:
-        """Return the half-space of round t."""
+        """Return the half-space of round `t`, with its present intercept."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
         positive = positive_side(self._sums, t, intercept) if chosen else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
 
     def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
-        """Draw a threshold on [−R, R] with density ∝ e^{η·utility}."""
+        """Draw a threshold in [−R, R] with a density proportional to e^{η·utility}.
+
+        This is the exponential mechanism with the rate η of the call.
+        """
         reach = float(np.abs(self._coefficients[t]).sum())
         pieces = weights.utility(self._sums[t], self._positive, reach)
         return self._curator.threshold(call, *pieces)
@@ -196,7 +202,7 @@ class _RandomHalfSpaces:
 def _run_adaboost(
     spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
 ) -> list[Vote]:
-    """Run Algorithm 1 over random half-spaces, without noise and caps; return the votes."""
+    """Run Algorithm 1 (AdaBoost) on random half-spaces, without noise and caps."""
     votes = []
     weights = np.ones(len(counts))
     for t in range(n_rounds):
@@ -207,7 +213,7 @@ def _run_adaboost(
         error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
         alpha = log((1 - error) / error)
         weights = np.where(wrong, weights * exp(alpha), weights)
-        # Scale the weights, which changes no vote, so that none overflows.
+        # Rescale the weights so that none overflows; errors are relative and do not change.
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
     return votes

@@ -18,12 +18,12 @@ class Parameters:
     """Hyperparameters of PATE."""
 
     n_teachers: int = parameter(50, low=1, size=True)
-    # At least one for each record.
+    # The values tried are at least the number of records of the contract's tables, as required.
     n_answers: int | None = parameter(None, int, low=1, tried=(10, 30))
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of PATE: training each teacher and asking it about each row."""
+    """Return the estimated seconds of a fit: each teacher is trained, and votes on each row."""
     answers = n_rows * (1 + n_columns / 10)
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * answers) + 1e-7 * answers
 

@@ -13,15 +13,15 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 NAME = "pate"
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
-        # Where several teachers agree about a record, the answer about this record changes by more
-        # than the other answers.
+        # Tables with several teachers: if a record's private columns change, the votes of all
+        # teachers on this record may change, so its answer changes more than the others.
         Case(NAME, {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
         Case(
             NAME, {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
@@ -31,7 +31,7 @@ def contract() -> list[Case]:
 
 def claims() -> Iterator[Claim]:
     """Yield the claims that the statistical audit attacks."""
-    # Only the answers to training records have a guarantee.
+    # The attack uses the answers about training records, which the fit gives.
     five = {"n_teachers": 5, "public_columns": ()}
     for calibration in (PROVED, PUBLISHED):
         yield claim_by_answers(NAME, calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)

@@ -1,4 +1,7 @@
-"""PATE with public columns: teachers of private columns answer a student (Shen et al., §7)."""
+"""PATE with public columns (Shen et al., §7).
+
+Teachers vote by the private columns; a student learns from public columns and noisy votes.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +46,13 @@ NOT_OBJECT = "the model object itself, which holds the teachers: what is protect
 def pate_statement(
     *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
-    """Calibrate PATE; the ledger has the noise of each answer."""
+    """Calibrate PATE, and return its statement, whose ledger has the noise of the answers.
+
+    `n_answers` is the number of answers that ε pays for, and `public` the public columns.
+    """
     published = calibration == PUBLISHED
     full = answers_l1(n_answers, n_teachers)
-    # The paper's noise is for one margin where one teacher changes its vote.
+    # The paper's noise is for a single answer, on which one teacher changes its vote.
     bound = margins_l1() if published else full
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
@@ -73,19 +79,19 @@ def pate_statement(
 
 
 class _OwnRows:
-    """The rows of a fit, and whether they were scored after the fit.
+    """Remembers the rows of a fit, and whether they were scored after the fit.
 
-    Rows are recognised as the same object or the same memory, never by their values: a reaction
-    that depends on values would reveal them. Copies, and the rows of a saved model's fit, are not
-    recognised.
+    Rows are recognised if they are the same object or share memory, never by their values: a
+    reaction that depends on values would reveal them. So copies of the rows are not recognised, nor
+    are the training rows of a model that was pickled.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: object) -> None:
         self.answered = False
         self._given: Callable[[], Any] | None
         try:
             self._given = weakref.ref(X)
-        except TypeError:  # a list, which can't be referenced weakly
+        except TypeError:  # X cannot have weak references, for example a list
             self._given = lambda: X
 
     def __repr__(self) -> str:
@@ -97,17 +103,18 @@ class _OwnRows:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.answered, self._given = state["asked"], None
 
-    def matches(self, X: Any) -> bool:
+    def matches(self, X: object) -> bool:
         given = self._given() if self._given else None
         arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
         return given is not None and (X is given or (arrays and np.shares_memory(X, given)))
 
 
 class _Answers:
-    """The answered rows, and the maximal number of answers.
+    """The rows that were answered after the fit, and the number of answers that ε pays for.
 
-    Copies by pickle, `copy.deepcopy` or a fork of the process could each give this number of
-    answers, and nobody would add the answers up. So copies answer no new row.
+    A copy (by pickle, `copy.deepcopy` or a fork of the process) does not know how many answers the
+    original gives. If each gave the full number, there would be more answers than ε pays for. So
+    copies answer no new rows.
     """
 
     def __init__(self, most: int, given: Iterable[bytes] = (), is_copy: bool = False) -> None:
@@ -121,7 +128,7 @@ class _Answers:
         return {"given": self.given, "_most": self._most, "_is_copy": True}
 
     def charge(self, rows: Sequence[bytes]) -> None:
-        """Count the new rows; raise ValueError if fewer answers are left."""
+        """Charge one answer for each new row; raise ValueError if too few answers are left."""
         new = set(rows) - self.given
         if new and (self._is_copy or self._process != os.getpid()):
             raise ValueError(
@@ -139,46 +146,48 @@ class _Answers:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
-    """A student of public columns and of one noisy answer about the private ones.
+    """A student that learns from public columns and noisy votes of teachers on private columns.
 
-    Teachers are logistic regressions of the label on private columns, each trained on its own part
-    of the records. All teachers vote on every training record and every scored row; the student is
-    a logistic regression on the public columns and the noisy majority of these votes.
+    Teachers are logistic regressions of the label on the private columns; each is trained on its
+    own part of the records. All teachers vote on each training record and each scored row. The
+    answer about a row is the noisy majority of the votes. The student is a logistic regression on
+    the public columns and the answer.
 
-    The noise in the answer about a training record is drawn for the record and does not depend on
-    its bins: otherwise equal answers would show equal bins. The noise in the answer about a scored
-    row is a function of its private bins and a secret key, so that asking twice gives the same
-    answer and costs once. No curator draws this noise, but the same ledger entry pays for it. So
-    training records must not be scored: equal answers would show equal bins. Scoring the rows of
-    the fit raises a warning, and ``privacy_`` then says that the claim is refuted.
+    The noise in the answer about a training record is drawn for this record. If it depended on the
+    record's bins, equal answers would reveal equal bins. The noise in the answer about a scored row
+    is a function of its private bins and a secret key, so that the same row always gets the same
+    answer and is paid for once. (No curator draws this noise, but the same ledger entry pays for
+    it.) Therefore training records must not be scored: equal answers would reveal equal bins. If
+    the rows of the fit are scored, there is a warning, and ``privacy_`` has the status ``refuted``
+    from then on.
 
     Parameters
     ----------
     n_teachers : int
-        K; at most the number of records.
+        K, the number of teachers; no more than there are records.
     n_answers : int or None
-        Q, the number of answers that ε pays for: training records and distinct scored rows. None:
-        twice the number of records.
+        Q, the number of answers that ε pays for: about training records and distinct scored rows.
+        None: twice the number of records.
     public_columns : sequence of int
-        Positions of public columns; required. If empty, only the label is public.
+        Positions of public columns; required. If it is empty, only the label is public.
     epsilon : float
-        ε of all answers (proved), above 0; infinite: no noise.
+        ε of all answers together (with ``proved``), above 0; infinite: no noise.
     delta : float
         Must be 0.
     calibration : str
-        ``proved`` or ``published`` (refuted), see
-        :func:`pate_statement`.
+        ``proved``, or ``published`` (refuted): see :func:`pate_statement`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     student_ : LinearScore
-        On the scaled public columns and, as the last column, the answer (−1 or +1).
+        The student: a linear score of the scaled public columns and, as the last input, the answer
+        (−1 or +1).
     n_features_used_ : int
-        All columns.
+        Number of all columns.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Number of training records (the sum of the counts).
     """
 
     _learner = "pate"
@@ -190,13 +199,16 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     # These attributes stay with the data owner and are not released.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
-    # The pipeline scores no training record, which would need another answer about it.
+    # With this flag the pipeline does not score training records, which would cost second answers.
     scores_cost_answers = True
 
     public_columns: Sequence[int] | None = None
 
     def check_answers(self, n_records: int, codes: Codes) -> None:
-        """Refuse fewer answers than a training and its scores take."""
+        """Check before training that ε pays for enough answers to train and to score `codes`.
+
+        Raises ValueError if `n_answers` is below `n_records` plus the number of distinct rows.
+        """
         private = list(
             Roles.from_positions(self._learner, self.public_columns, codes.shape[1]).private
         )
@@ -213,9 +225,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return fitted
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score rows by their public columns and a noisy answer about the private ones.
+        """Score rows by the student; each row that was not scored before costs one answer.
 
-        See :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
+        See :meth:`privcurve.learners.base.CodedClassifier.decision_function`.
         """
         scores = super().decision_function(X)
         if self._own_rows.matches(X) and self.privacy_.private:
@@ -229,7 +241,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """The guarantee for the given answers and for the remaining answers."""
+        """The guarantee of all answers that ε pays for, both given and remaining ones."""
         statement = super().privacy_
         if not (statement.private and self._own_rows.answered):
             return statement
@@ -263,7 +275,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         if not call.private:
             curator = Curator(np.random.default_rng(0))
         self._roles, self._own_rows = roles, _OwnRows(records.codes)
-        # Sort records, so that the parts do not depend on their order or on counts.
+        # Sort the records, so that the teachers' parts depend neither on the order of rows nor on
+        # how records are divided into rows and counts.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
         places = np.repeat(order, counts[order])
@@ -271,7 +284,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         with one_thread():
             parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
-            # Loop over records: each has independent noise.
+            # One margin per record, not per row, as each record gets independent noise.
             margins = _count_margins(rows, self._teachers)[places]
             positive = curator.signs(call, margins, places)
             self.student_ = self._train_student(codes[places], signs[places], positive)
@@ -282,14 +295,14 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return statement
 
     def _private_rows(self, codes: Codes) -> Floats:
-        """Return scaled private columns, and a 1."""
+        """Return the rows of scaled private columns, with a 1 at the end."""
         columns = list(self._roles.private)
         return np.column_stack(
             [scale_codes(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
         )
 
     def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
-        """Train the student on all records and the answers about them."""
+        """Train the student on the public columns of all records and the answers about them."""
         public = list(self._roles.public or ())
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
@@ -305,7 +318,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return self.student_.score(inputs)
 
     def _ask(self, codes: Codes) -> Floats:
-        """Return the answers about scored rows, −1 or +1, and charge the new answers."""
+        """Return the answer about each row, −1 or +1, and charge the new answers."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
@@ -320,21 +333,24 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
 
 
 def _draw_laplace(key: bytes, row: bytes) -> float:
-    """Return standard Laplace noise that is a fixed function of a key and a row."""
+    """Return standard Laplace noise that is a fixed function of a secret key and a row."""
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
-    # Between 0 and 1, never either.
+    # A number strictly between 0 and 1.
     u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
     return log(2 * u) if u < 0.5 else -log(2 * (1 - u))
 
 
 def _count_margins(rows: Floats, teachers: Floats) -> Floats:
-    """Return n₊ − n₋ of each row."""
+    """Return for each row the number of votes for + minus the number of votes for −."""
     right = sum((times(rows, teacher) > 0).astype(np.int64) for teacher in teachers)
     return np.asarray(2.0 * right - len(teachers))
 
 
 def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:
-    """Train a logistic regression (C = 1, intercept not penalised) on each part of the records."""
+    """Train a logistic regression (C = 1, intercept not penalised) on each part of the records.
+
+    Returns the coefficients and the intercept of each teacher, of shape (n_teachers, n_inputs + 1).
+    """
     inputs = rows[:, :-1]
     teachers = [regress(inputs[part], signs[part], np.ones(len(part))) for part in parts]
     return np.array([[*coefficients, intercept] for coefficients, intercept in teachers])

@@ -12,12 +12,12 @@ from privcurve.audit.fits import CHOICES
 NAME = "dp_bagging"
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, TEACHERS, sizes=(1, 30)),
         Case(NAME, {**TEACHERS, "delta": DELTA}, sizes=(1, 30)),

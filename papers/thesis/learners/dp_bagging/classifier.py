@@ -1,4 +1,4 @@
-"""Private bagging: a student learns from noisy votes of teachers, each trained on a part."""
+"""DP bagging: a student learns from noisy votes of teachers, each trained on a part of records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 from . import Parameters
 from .kernel import add_votes
 
-# A teacher with fewer records learns nothing, so small data get fewer teachers. Their number is
-# public, like the number of records.
+# A teacher with fewer records would learn nothing, so small tables have fewer teachers. The number
+# of teachers depends only on the number of records, which is public.
 FEWEST_RECORDS = 10
 
-# Passes of a teacher over its records: more change its votes little.
+# Number of passes of a teacher over its records; more passes hardly change its votes.
 N_PASSES = 10
 
-# Name of the quantity that a call releases.
+# Name of a call in the ledger.
 ANSWER = "answer {} of the teachers"
 SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 
@@ -36,7 +36,7 @@ SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 def collect_votes(
     codes: Codes, signs: Signs, order: Ints, ends: Ints, bin_starts: Ints, pool: Codes
 ) -> Ints:
-    """Return the votes of the teachers of a partition on each row of the pool."""
+    """Train the teachers of one partition, and return their net votes on each row of the pool."""
     votes = np.zeros(len(pool), dtype=np.int64)
     add_votes(codes, signs, order, ends, bin_starts, N_PASSES, pool, votes)
     return votes
@@ -44,44 +44,44 @@ def collect_votes(
 
 @mechanism
 def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
-    """Answer by the sign of scores with noise."""
+    """Return the sign of each noisy score, as True for +; the scores are added to `noise`."""
     noise += scores
     return noise > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
-    """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
+    """A student that learns from noisy votes of teachers (Jordon, Yoon and van der Schaar 2019).
 
-    The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
-    each part trains a teacher, a logistic model. All teachers vote on a pool of ``n_queries`` rows,
-    drawn from the domain (each bin of each column equally likely), and the noisy majority of their
-    votes is the answer. The model is a logistic regression of the answers on the pool: it reads no
-    record.
+    The records are divided at random into `n_teachers` parts, `n_partitions` times, and a teacher
+    (a logistic model) is trained on each part. All teachers vote on a pool of `n_queries` rows that
+    are drawn from the domain, with each bin of a column equally likely. The answer about a row is
+    the noisy majority of the votes. The model, a logistic regression, is trained on the pool with
+    these answers, so it reads no record.
 
-    A record is in one part of each partition, so it affects one vote of ``n_teachers``, for any
-    number of partitions. The accounting uses only this fact, not the data;
-    the paper's moments accountants, whose ε depends on the votes, are not offered (see
-    docs/competitors.md).
+    A record is in one part of each partition, so in each partition it affects one of `n_teachers`
+    votes. The mean vote over the partitions therefore has the same sensitivity for any number of
+    partitions. The accounting uses only this fact, not the votes; the paper's moments accountants,
+    whose ε depends on the votes, are not supported (docs/research/competitors.md).
 
-    At ε = ∞ answers are exact, and partitions and pool come from a fixed seed, so that
-    there is no randomness left.
+    At ε = ∞ the answers have no noise, and partitions and pool come from a fixed seed, so that a
+    fit is deterministic.
 
     Parameters
     ----------
     n_teachers : int
-        Number of parts of a partition (the paper's n); fewer if a part would have less than ten
-        records.
+        Number of parts of a partition (the paper's n). There are fewer if a part would have less
+        than ten records.
     n_partitions : int
-        k.
+        k, the number of partitions.
     n_queries : int
         Number of rows in the pool.
     C : float
         Inverse strength of the student's L2 penalty.
     epsilon : float
-        Privacy level; inf for no noise.
+        ε, above 0; infinite: no noise.
     delta : float
-        0: Laplace noise on the votes. Above 0: randomised answers, which compose at lower cost.
+        0: Laplace noise on the votes. Above 0: randomised answers, which cost less in composition.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state
@@ -93,10 +93,10 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
         Coefficients of the student, for the one-hot encoded columns.
     intercept_ : float
     n_features_used_ : int
-        Number of coefficients that are not zero.
+        Number of nonzero coefficients.
     n_records_ : int
-        Number of training records: the sum of the counts. Public, because neighbours have the same
-        number.
+        Number of training records (the sum of the counts). It is public: replace-one neighbours
+        have equally many records.
     """
 
     _learner = "dp_bagging"
@@ -119,7 +119,10 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
         self.n_records_ = records.n
 
     def _poll(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
-        """Return (votes for + minus votes for −)/k for each row of the pool."""
+        """Return the net votes (for + minus for −) on each row of the pool: the mean of partitions.
+
+        `shuffled` returns a random permutation of its argument.
+        """
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))
         starts = bin_starts(self.n_bins_)

@@ -17,7 +17,7 @@ class Parameters:
     n_trees: int = parameter(50, low=1, size=True)
     trees_per_ensemble: int = parameter(50, low=1)
     max_depth: int = parameter(6, low=1, high=12, size=True)
-    # At 1 all trees but the first are 0.
+    # The value 1 is not tried, because all trees but the first are 0 then.
     learning_rate: float = part(0.1, tried=(1e-3, 1 - 1e-3))
     regularisation: float = parameter(0.1, low=0)
     chunks: str = parameter("geometric", choices=("geometric", "equal"))
@@ -25,12 +25,12 @@ class Parameters:
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit of DPBoost."""
+    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     n_trees = float(setting["n_trees"])
     each = min(n_trees, float(setting["trees_per_ensemble"]))
     depth = int(setting["max_depth"])
-    # The sum of: noise and scores of all nodes; the histogram of each record once per ensemble; and
-    # the score of each record by all earlier trees.
+    # The sum of: noise and gains of all nodes; histograms, with each record once per ensemble; and
+    # the scores of the records by all earlier trees.
     nodes = 3e-6 * 2**depth * n_columns / 14
     records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
     return 5e-3 + n_trees * (nodes + records)

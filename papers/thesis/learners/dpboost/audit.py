@@ -12,17 +12,18 @@ from privcurve.audit.fits import CHOICES, NUMBERS
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE
 
 NAME = "dpboost"
-# The gain of a split changes by half of its bound in a tree of ten records.
+# Table sizes for the contract check: large enough for trees of ten records, where a replaced record
+# changes the gain of a split by half of the bound.
 MANY = (1, 2, 3, 40)
 # Two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 
-# The kinds of answers that its fits release.
+# The kinds of answers that a fit asks of the curator.
 RELEASED = {CHOICES, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings that reach all of its mechanism calls."""
+    """Return settings for the contract check, which together reach all mechanism calls."""
     return [
         Case(NAME, GRADIENT, sizes=MANY),
         Case(NAME, {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
@@ -34,10 +35,11 @@ def claims() -> Iterator[Claim]:
     """Yield the claims that the statistical audit attacks."""
     one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
-    # Enough trainings to see noise of single precision.
+    # With so many trainings the attack would see noise of single precision.
     yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
     yield claim_by_answers(NAME, PUBLISHED, one)
-    # The published noise is for adding or removing a record; but that changes the chunks.
+    # The published noise is meant for adding or removing a record, but it ignores that this changes
+    # which records each tree gets.
     fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
     yield claim_by_answers(
         NAME, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE

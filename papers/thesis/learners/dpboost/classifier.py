@@ -1,4 +1,4 @@
-"""DPBoost: private gradient boosted trees, by filtering gradients and clipping leaves."""
+"""DPBoost: private gradient boosted trees with filtered gradients and clipped leaves."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from .noise import (
 
 THRESHOLD = "threshold"
 
-# Gradients in a tree, between ±1, are whole multiples of this unit: their sums over the largest
-# table are exact in floating point, in any order.
+# The gradients in a tree are between −1 and 1. They are rounded to integer multiples of this unit:
+# then their sums over up to MOST_RECORDS records are exact in float64, in any order.
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
-# Mean labels are clipped to ± this number, so that no probability is below 1/20.
+# For probabilities, scores (mean labels) are clipped to ± this number: none is below 1/20.
 SUREST = 0.9
 
 
@@ -44,9 +44,10 @@ Rows = tuple[NDArray[Any], Floats, Floats]  # bins, gradients, weights
 
 
 def grow(rows: Rows, starts: Ints, depth: int, thresholds: bool, rest: float, *by: Any) -> Floats:
-    """Choose the splits of a tree; return its leaf values −S/(n + λ), λ being `rest`.
+    """Choose the splits of a tree, and return the values of its leaves, −S/(n + λ).
 
-    An empty leaf has S = 0, and so the value 0, also where λ = 0.
+    S is the sum of the gradients in a leaf, n their number, and λ is `rest`. An empty leaf has the
+    value 0, even if λ = 0. `by` has the remaining arguments of `grow_tree`.
     """
     sums, totals = grow_tree(*rows, starts, depth, thresholds, rest, *by)
     return -sums / np.where(totals > 0, totals + rest, 1.0)
@@ -55,9 +56,10 @@ def grow(rows: Rows, starts: Ints, depth: int, thresholds: bool, rest: float, *b
 def chunk_of(
     bins: NDArray[Any], signs: Signs, start: int, stop: int, trees: Trees, values: Floats
 ) -> Rows:
-    """Return the bins, gradients and weights of a chunk of records after some trees.
+    """Return the bins, gradients and weights of the records `start` to `stop` after some trees.
 
-    Records with too large a gradient are dropped; only the record's own gradient decides.
+    A record with an absolute gradient above `GRADIENT_BOUND` is left out; this depends only on the
+    record itself.
     """
     chunk = bins[start:stop]
     scores = np.zeros((len(chunk), 1))
@@ -67,10 +69,11 @@ def chunk_of(
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
 
-# The loop chooses splits with noise; the values of the leaves stay sealed.
+# The kernel chooses splits with noise, so they are open. The values of the leaves have no noise yet
+# and stay sealed (released=False).
 @partial(mechanism, released=False)
 def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
-    """Grow a tree on a chunk of records; return its leaf values, clipped to a bound."""
+    """Grow a tree on a chunk of records, and return its leaf values, clipped to ±`bound`."""
     return np.clip(grow(chunk_of(*chunk), *growth), -bound, bound)
 
 
@@ -79,44 +82,45 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees are grouped in ensembles. Each ensemble divides the records at random among its trees, and
-    each tree fits the gradients :math:`g = f(x) - y` after all earlier trees. A split has the gain
-    :math:`S_L^2/(n_L+\lambda) + S_R^2/(n_R+\lambda)` of the gradient sums S and is chosen by the
-    exponential mechanism or permute-and-flip; a leaf has the value :math:`-S/(n+\lambda)`, clipped
-    to :math:`\pm(1-\eta)^{t-1}`, plus Laplace noise. Records with a larger absolute gradient
-    than in a first tree do not take part in a tree. The score is the sum of η times the leaf
-    values.
+    each tree fits the gradients :math:`g = f(x) - y` of the score f of all earlier trees. A split
+    has the gain :math:`S_L^2/(n_L+\lambda) + S_R^2/(n_R+\lambda)`, with the sums S of the gradients
+    on both sides, and is chosen by the exponential mechanism or permute-and-flip. The value of a
+    leaf is :math:`-S/(n+\lambda)`, clipped to :math:`\pm(1-\eta)^{t-1}` in tree t, plus Laplace
+    noise. A tree leaves out records with an absolute gradient above 1, the largest gradient in the
+    first tree. The score is the sum of η times the leaf values.
 
-    Unlike public implementations, nothing but these choices and values sees the data: the
-    first prediction is 0 and not the mean, trees have a fixed depth, every code of the
-    domain is a candidate, and the records of a tree are drawn before any is filtered.
+    Unlike in public implementations, only these choices and values depend on the data: the first
+    prediction is 0 and not the mean label, trees have a fixed depth, all codes of the domain are
+    candidates, and the records of a tree are drawn before any is left out.
 
-    At ε = ∞ there is no noise, no clipping, no filtering, and each tree has all records:
-    plain gradient boosting.
+    At ε = ∞ the learner is plain gradient boosting: there is no noise, no clipping and no
+    filtering, and each tree has all records.
 
-    Calibrations: ``published`` is the paper's noise, refuted for add-remove and for replace-one;
-    ``proved`` is proved for replace-one. See papers/thesis/proofs.md, 'DPBoost'.
+    ``published`` is the paper's noise, which is refuted for add-remove and for replace-one;
+    ``proved`` is proved for replace-one (papers/thesis/proofs.md, 'DPBoost').
 
     Parameters
     ----------
     n_trees : int
-        T.
+        T, the number of trees.
     trees_per_ensemble : int
-        T_e. Ensembles share ε; each tree of an ensemble spends the ensemble's whole share.
+        T_e, the number of trees of an ensemble. Ensembles share ε; each tree of an ensemble spends
+        the entire share of the ensemble.
     max_depth : int
-        Depth of each tree: it has 2**max_depth leaves.
+        Depth of each tree, which has 2**max_depth leaves.
     learning_rate : float
-        η.
+        η, the factor of the leaf values.
     regularisation : float
-        λ.
+        λ, added to the number of records in gains and leaf values.
     chunks : str
-        Division of an ensemble's records: ``geometric`` (shares fall like (1 − η)^j, as published)
-        or ``equal``.
+        How an ensemble divides the records among its trees: ``geometric`` (tree j gets a share in
+        proportion to (1 − η)^j, as published) or ``equal``.
     splits : str
-        ``threshold``: "the code is at most b"; ``equality``: "the code is b".
+        The questions of nodes. ``threshold``: "is the code at most b?"; ``equality``: "is it b?".
     epsilon : float
-        Privacy level; inf for no noise.
+        ε, above 0; infinite: no noise.
     delta : float
-        δ > 0 only with ``proved``.
+        δ; above 0 only with ``proved``.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -125,9 +129,9 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**max_depth - 1)
-        Splits, numbered as in :mod:`privcurve.kernels.trees.levels`.
+        The questions of the nodes, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
-        η times the released leaf values.
+        The released leaf values, times η.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -153,7 +157,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
-            # For each ensemble, the calls of its levels, then the call of its leaves.
+            # The ledger has, for each ensemble, the calls of its levels, then the call of its
+            # leaves.
             of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
             self._boost_privately(records, of_ensembles, curator)
         else:
@@ -164,7 +169,11 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _boost_privately(
         self, records: Records, calls: Sequence[Sequence[Call]], curator: Curator
     ) -> None:
-        """Grow all trees, each on its chunk of an ensemble's random order of the records."""
+        """Grow all trees with noise.
+
+        Each ensemble shuffles the records; each of its trees gets a chunk of them. `calls` has, for
+        each ensemble, the calls of the levels of a tree, then the call of its leaves.
+        """
         codes, signs, counts, n_bins = records
         all_bins = bin_codes(codes, n_bins)
         n_trees, per_ensemble = int(self.n_trees), self._ensemble_size()
@@ -188,17 +197,17 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             values = grow_on_chunk(chunk, bounds[t], *growth)
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
-            # With a learning rate of 1 later trees can only answer 0.
+            # With a learning rate of 1, leaves of later trees have the bound 0, and so no noise.
             call = Call(of_leaves.mechanism, scale, of_leaves.entry) if scale else of_leaves
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
     def _ensemble_size(self) -> int:
-        """Return the number of trees of an ensemble, at most `n_trees`."""
+        """Return the number of trees per ensemble, at most `n_trees`."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:
-        """Grow all trees on all records, without noise."""
+        """Grow all trees on all records without noise, for ε = ∞."""
         codes, signs, counts, n_bins = records
         bins, scores, trees = bin_codes(codes, n_bins), np.zeros((len(signs), 1)), self._trees()
         weights, none = counts.astype(np.float64), np.empty((1, 0))
@@ -209,7 +218,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             add_trees(bins, trees.subset(t, t + 1), self._tree_values()[t : t + 1], scores)
 
     def _growth(self, t: int, scale: float, noise: Floats, trees: Trees) -> tuple[Any, ...]:
-        """Return the arguments for growing tree t."""
+        """Return the arguments of `grow` for tree `t`, after its rows."""
         questions = Ranges(*(part[t] for part in trees[:3]))
         return (
             self._bin_starts(), int(self.max_depth), self._thresholds(),
@@ -217,7 +226,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         )  # fmt: skip
 
     def _link(self, scores: Floats) -> Floats:
-        # With square loss a score is the mean label, 2q - 1.
+        # With the square loss a score estimates the mean label, 2q − 1 for the probability q of +1.
         kept = np.clip(scores, -SUREST, SUREST)
         return log1ps(kept) - log1ps(-kept)
 

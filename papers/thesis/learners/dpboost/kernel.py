@@ -1,4 +1,4 @@
-"""Trees of a fixed depth for gradient boosting with square loss, over coded columns.
+"""Growth of trees of a fixed depth for gradient boosting with the square loss, on encoded columns.
 
 Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`.
 """
@@ -30,23 +30,23 @@ def grow_tree(
     splits: Ints,
     questions: Ranges,
 ) -> tuple[Floats, Floats]:
-    """Choose the splits of a tree and sum up its leaves.
+    """Choose the splits of a tree, and return sums over its leaves.
 
     Parameters
     ----------
     bins : ndarray of unsigned integers, shape (n_rows, n_columns)
     gradients, weights : ndarray of shape (n_rows,)
-        The gradient of a row counts `weight` times.
+        The gradient of each row's records, and their number.
     bin_starts : ndarray of shape (n_columns + 1,)
     depth : int
     thresholds : bool
-        Whether questions are thresholds ("at most b") or equalities ("is b").
+        Whether questions are "is the bin at most b?"; otherwise they are "is it b?".
     regularisation : float
         λ, at least 0.
     scale : float
-        Noise scale; 0: the best split, the first of equals.
+        Noise scale of the choices. With 0 the best split is chosen; of equal ones the first.
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0) without noise
-        See :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
+        See :func:`~privcurve.kernels.trees.levels.pick_best`. It is changed in place.
     splits : ndarray of shape (2**depth - 1,)
         Output: the question of each inner node, or `NO_QUESTION`.
     questions : Ranges
@@ -63,7 +63,7 @@ def grow_tree(
     column, low, high = questions
     place = np.zeros(len(bins), np.int64)
     gains = np.empty(width)
-    # Bins that can reach each node of the level.
+    # Which bins can occur at each node of the present level.
     possible = np.ones((1, width), np.bool_)
     for level in range(depth):
         n_nodes = 1 << level
@@ -124,7 +124,7 @@ def _write_gains(
 
 @jit
 def part_gain(gradient_sum: float, total: float, regularisation: float) -> float:
-    """Gain of one side of a split, S²/(n + λ); 0 for an empty side."""
+    """Return the gain of one side of a split, S²/(n + λ); 0 for an empty side."""
     if total <= 0:
         return 0.0
     return gradient_sum * gradient_sum / (total + regularisation)

@@ -1,4 +1,4 @@
-"""Noise of DPBoost: its ledger, and the sensitivity of the leaves of each tree.
+"""The noise of DPBoost: its statement, and the sensitivity of the leaves of each tree.
 
 Proofs: papers/thesis/proofs.md, 'DPBoost'.
 """
@@ -20,19 +20,22 @@ from privcurve.privacy.ledger import REFUTED, LedgerEntry, PrivacyStatement, sta
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
 
-# g*: the largest gradient that is not filtered: the gradient of the square loss on ±1 labels at 0.
+# g*: records with a larger absolute gradient are left out. It is the absolute gradient of the
+# square loss with labels ±1 at the score 0.
 GRADIENT_BOUND = 1.0
 
-# An added record changes the gain of a split in a tree by an amount in [−3g*², g*²]. The paper uses
-# 3g*² as the sensitivity of an exponential mechanism, so 6g*² as its range. The correct range is
-# 4g*² for one added or removed record in one tree, and 8g*² for replace-one, for all nodes of a
-# level together.
+# An added record changes the gains of the splits of a tree by amounts in [−3g*², g*²]. The paper
+# takes 3g*² as the sensitivity for the exponential mechanism, that is, 6g*² as the range. The right
+# range, for all nodes of a level together, is 4g*² for one added or removed record in one tree, and
+# 8g*² for a replaced record.
 GAIN_RISE = 1.0
 GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL
 GAIN_RANGE_PROVED = 2 * (GAIN_RISE + GAIN_FALL)
 
-# The paper's noise, for which it claims ε, is (½ · 8/6 + ½ · 2)ε-private for replace-one.
+# The published noise for ε is private with this multiple of ε for replace-one neighbours. Half of ε
+# pays for the splits, whose true range is 8/6 of the published one, and half for the leaves, whose
+# true sensitivity is twice the published one.
 PUBLISHED_PROVED = 0.5 * GAIN_RANGE_PROVED / GAIN_RANGE_PUBLISHED + 0.5 * 2
 
 GEOMETRIC = "geometric"
@@ -41,42 +44,43 @@ EQUAL = "equal"
 SOURCE = "papers/thesis/proofs.md, 'DPBoost'"
 SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or removing a record)"
 
-# The paper's noise is not enough for add-remove either: the number of records of a tree depends on
-# n, so an added record moves other records from tree to tree. test_worst_answers.py and
-# test_dpboost_proofs.py show both.
+# The published noise is not enough for add-remove either: how many records a tree gets depends on
+# n, so an added record moves other records to other trees. test_worst_answers.py and
+# test_dpboost_proofs.py have counterexamples for both relations.
 CAVEAT_PUBLISHED = (
     "the paper argues for adding or removing a record, and charges for neither a replaced record "
     "nor the records that one more or one less moves from tree to tree (exact counterexamples: "
     "more than epsilon for a replaced record, 6.9 epsilon for an added one)"
 )
 
-# The choices and numbers of one step are parallel over these.
+# Why the calls of one ledger entry are charged once: these have disjoint records.
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
 def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
-    """Return the bounds of leaf values (geometric clipping): g*(1 − η)^(t−1), t = 1 … T."""
+    """Return the clipping bounds of leaf values, g*(1 − η)^(t−1) for the trees t = 1 … T."""
     return GRADIENT_BOUND * arithmetic.powers(1.0 - learning_rate, n_trees)
 
 
 def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
-    """Return the L1 sensitivity of all leaf values of a tree together, for each tree.
+    """Return for each tree the L1 sensitivity of all its leaf values together.
 
     An added or removed record changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}, the
-    published sensitivity. A replaced record changes two leaves, by twice as much together. η is the
-    learning rate, λ the regularisation.
+    published sensitivity (η: learning rate, λ: regularisation). A replaced record may change two
+    leaves, so the proved sensitivity is 2ΔV.
     """
     added = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
     )
-    # At η = 1 the bound is 0 from the second tree on: those leaves are 0 for any data.
+    # If η = 1, the bound is 0 from the second tree on: their leaves are 0 for any data.
     return added if calibration == PUBLISHED else 2.0 * added
 
 
 def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
-    """Divide n records among the trees of an ensemble; return the end of each tree's records.
+    """Divide `n` records among the trees of an ensemble.
 
-    Shares are ``equal``, or ``geometric``: proportional to (1 − η)^j for tree j, as published.
+    Tree j gets the records from the end of tree j − 1 up to its own end; the ends are returned. The
+    shares of the trees are ``equal``, or ``geometric``: in proportion to (1 − η)^j, as published.
     """
     if chunks == EQUAL:
         share = np.arange(1, trees_per_ensemble + 1) / trees_per_ensemble
@@ -98,13 +102,14 @@ def dpboost(
     delta: float,
     calibration: str,
 ) -> PrivacyStatement:
-    """Calibrate DPBoost.
+    """Calibrate DPBoost, and return its statement.
 
     Ensembles share ε equally. The trees of an ensemble have disjoint records, so each tree spends
-    the whole budget of the ensemble: half on its levels, half on its leaves.
+    the entire budget of the ensemble: half on its levels, half on its leaves.
 
-    For each ensemble the ledger has an entry for each level, and one entry for the leaves of the
-    first tree; the noise of the leaves of other trees is proportional to their :func:`leaf_l1`.
+    For each ensemble the ledger has an entry for each level of splits, and one entry with the noise
+    of the leaves of the first tree; the noise of the leaves of the other trees is in proportion to
+    their :func:`leaf_l1`.
 
     Raises ValueError if the budget is out of range, if δ > 0 with the published calibration, or if
     η = 1 with several ensembles: all trees after the first are then 0 for any data.
@@ -124,7 +129,7 @@ def dpboost(
             "dpboost: learning_rate must be below 1 with several ensembles; got 1, for which all "
             "trees after the first are 0: give a smaller one, or fewer trees (n_trees)"
         )
-    # In units of an ensemble's share of a pure ε.
+    # Costs in units of the ε of an ensemble.
     levels = Cost(BOUNDED_RANGE_KIND, 0.5 / max_depth, max_depth * n_ensembles)
     leaves = Cost(LAPLACE_KIND, 0.5, n_ensembles)
     if delta == 0:
@@ -132,7 +137,7 @@ def dpboost(
     else:
         scale, accountant = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
-    # Permute-and-flip is not bounded-range, so it needs the composition of pure ε.
+    # Permute-and-flip is not bounded-range, so it is used only if costs are added up as pure ε.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_PROVED
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
@@ -152,8 +157,8 @@ def dpboost(
                 source=source,
             )
             ledger += splits.entries(level_epsilon, delta == 0)
-        # The entry is for the first tree; later trees have smaller leaves and proportionally less
-        # noise.
+        # The entry has the noise of the ensemble's first tree; the leaves of later trees have
+        # smaller sensitivities, and less noise in proportion.
         leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(

@@ -25,7 +25,7 @@ FITS = 20
 def claim_by_answers(
     learner: str,
     calibration: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     pairs: MakePairs = several,
     epsilon: float = 1.0,
     neighbours: str = REPLACE_ONE,
@@ -41,7 +41,7 @@ def claim_by_answers(
 def claim_by_fits(
     learner: str,
     calibration: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     n_trainings: int,
     pairs: MakePairs = several,
     delta: float = 0.0,
@@ -61,16 +61,16 @@ def claim_by_fits(
 
 
 def claim_private_columns(
-    learner: str, setting: Mapping[str, Any], n: int = 300, delta: float = 0.0, by: str = PROVED
+    learner: str, setting: Mapping[str, object], delta: float = 0.0, by: str = PROVED
 ) -> Claim:
     """Return a claim tested by real fits on neighbours that differ only in private columns."""
-    return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
+    return claim_by_fits(learner, by, setting, 300, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
 def claim_by_canaries(
     learner: str,
     calibration: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     epsilon: float = 1.0,
 ) -> Claim:
     """Return a claim for any learner, tested by guesses of the coins of canaries.

@@ -111,5 +111,5 @@ def _canaries() -> Iterator[Claim]:
 
 
 CLAIMS = tuple(
-    claim for some in (*(_linear, _counts, _trees, _holders, _canaries),) for claim in some()
+    claim for some in (_linear, _counts, _trees, _holders, _canaries) for claim in some()
 )

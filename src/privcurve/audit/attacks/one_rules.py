@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -59,10 +58,10 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 
     def choose(picks: tuple[int, ...]) -> Floats:
         errors = round_scores(
-            *(side.codes, side.n_bins, side.labels, side.counts),
-            *(np.array(picks, dtype=np.int64), plan.density, plan.learning_rate),
+            side.codes, side.n_bins, side.labels, side.counts,
+            np.array(picks, dtype=np.int64), plan.density, plan.learning_rate,
             calibrated.normalise,
-        )
+        )  # fmt: skip
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
 
     return enumerate_transcripts(choose, len(calibrated.rates))
@@ -134,7 +133,7 @@ def _lazybb() -> Iterator[Claim]:
 def _exact(
     learner: str,
     calibration: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     pairs: MakePairs = tiny_neighbours,
     epsilon: float = 1.0,
     delta: float = 0.0,
@@ -143,7 +142,7 @@ def _exact(
     return Claim(learner, calibration, epsilon, pairs, delta, setting, distribution=how)
 
 
-def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
+def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
     """Return a claim tested by the choices of real fits, on a pair with frequent rare choices."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts

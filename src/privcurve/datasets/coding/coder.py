@@ -26,8 +26,8 @@ class Coded(NamedTuple):
     X: Codes  # (n_rows, n_columns)
     y: NDArray[np.int8]  # (n_rows,): −1 or +1; with more than two classes 0, 1, …
     n_read: int  # number of records that were read; X and y may contain only some of them
-    rows: NDArray[np.intp]  # (n_rows,): their positions among the records that were read
-    # The person of each record that was read; empty without a unit.
+    rows: NDArray[np.intp]  # (n_rows,): position of each record among the records that were read
+    # Name of the person of each record that was read; empty without a unit.
     persons: Sequence[str] = ()
 
 
@@ -59,7 +59,7 @@ class ColumnCoder:
         self.counts.gaps += int((coded.absent & (coded.codes < 0)).sum())
         return coded
 
-    def _code_numbers(self, values: Any) -> CodedValues:
+    def _code_numbers(self, values: object) -> CodedValues:
         column = self.column
         if column.bounds is None:
             raise ValueError(f"the column {column.name!r} must be numeric")
@@ -71,7 +71,7 @@ class ColumnCoder:
         codes[list(wrong)] = -1
         return CodedValues(codes, absent, wrong, numbers)
 
-    def _code_categories(self, values: Any) -> CodedValues:
+    def _code_categories(self, values: object) -> CodedValues:
         column, coder = self.column, self._texts
         assert coder is not None
         cells, places = list_cells(category_texts(self._domain, column, values))
@@ -194,9 +194,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield (row, position of its distinct cell) for wrong cells, until `problems` is full.
+        """Yield (row, cell) for each row with a wrong cell, until `problems` is full.
 
-        `wrong` has an entry for each distinct cell, `places` the cell of each row.
+        `places` has the cell of each row, as a position among the distinct cells; `wrong` says
+        which distinct cells are wrong.
         """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]
@@ -204,7 +205,7 @@ class Coder:
                 return
 
 
-def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
+def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
     """Read a numeric column of numbers or dates; see :func:`read_numbers`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:

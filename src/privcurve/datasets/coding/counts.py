@@ -12,10 +12,10 @@ from privcurve.datasets.domain import NUMERIC, OTHER, Column
 FEW = 10
 NEARLY_ALL = 0.95
 
-# Share of clipped values that triggers a warning in training.
+# If a larger share of a column's values is clipped, training warns.
 NOTED = 0.05
 
-# Digits of bounds in messages.
+# Number of significant digits of bounds in messages.
 DIGITS = 6
 
 
@@ -27,7 +27,7 @@ class ColumnCounts:
     """
 
     column: Column
-    n: int = 0  # records
+    n: int = 0  # number of records
     missing: int = 0
     gaps: int = 0  # missing values without a code
     below: int = 0  # numbers below the lowest bound

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from privcurve.schema import suggestion
 
 
 def encode_frame(
-    domain: Domain, frame: Any, *, in_order: bool = True, train: bool = False
+    domain: Domain, frame: object, *, in_order: bool = True, train: bool = False
 ) -> Codes:
     """Encode unlabelled records like the training records of a model.
 
@@ -68,7 +67,7 @@ def encode_frame(
     return codes
 
 
-def persons_of(description: Description, frame: Any) -> list[str]:
+def persons_of(description: Description, frame: object) -> list[str]:
     """Return the name of the person of each row, from the unit column of a description.
 
     Raises DatasetError if the frame lacks this column, or if a row has no value in it.

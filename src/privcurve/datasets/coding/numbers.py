@@ -51,7 +51,7 @@ class Markers:
         return text in self.texts or amount_of(text, self.decimal) in self.amounts
 
 
-def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
+def read_numbers(values: object, missing: Collection[str], decimal: str = ".") -> Amounts:
     """Read a column of numbers, each independently of the others.
 
     `values` are texts, with None for a missing value, or an array of numbers with NaN for a missing
@@ -71,7 +71,7 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
 
 
 def read_dates(
-    values: Any, column: Column, missing: Collection[str], decimal: str = "."
+    values: object, column: Column, missing: Collection[str], decimal: str = "."
 ) -> Amounts:
     """Read a column of dates as days since 1970-01-01, like :func:`read_numbers`.
 

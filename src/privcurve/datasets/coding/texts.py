@@ -43,7 +43,8 @@ class TextCodes(dict[str, int]):
             # A listed text keeps its code, even if it marks a missing value elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # An empty cell is missing, not `other`; it is refused where other texts are refused.
+            # Where unlisted texts become `other`, an empty cell still counts as missing. Elsewhere
+            # it has no code, like other unlisted texts.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker

@@ -43,25 +43,25 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Set the names of the columns; nothing is learned from `X`."""
         self.n_features_in_ = len(self.domain.columns)
         self.feature_names_in_ = np.array(self.domain.names, dtype=object)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Codes:
-        """Encode the records that train the next step: :func:`encode_frame` with ``train``."""
+    def fit_transform(self, X: object, y: object = None, **fit_params: Any) -> Codes:
+        """Encode the training records of the next step: `encode_frame` with ``train=True``."""
         self.fit(X, y)
         return encode_frame(self.domain, X, in_order=False, train=True)
 
-    def transform(self, X: Any) -> Codes:
-        """Encode a frame or a mapping of columns: :func:`encode_frame`.
+    def transform(self, X: object) -> Codes:
+        """Encode a frame or a mapping of columns; see :func:`encode_frame`.
 
         Raises DatasetError if a column is missing, or if a value has no code.
         """
         return encode_frame(self.domain, X, in_order=False)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return the names of the encoded columns, which are the names of the domain's columns."""
         return np.array(self.domain.names, dtype=object)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,9 @@ class CodedPiece:
     codes: Codes  # (n_answered, n_columns): records that can be predicted
     # (n_records,): whether each record can be predicted, including the skipped ones
     answered: NDArray[np.bool_]
-    # Texts of each copied column, for all records; "" for a record that cannot be read because it
-    # has another number of fields.
+    # Texts of each copied column, for all records; "" for a record with a wrong number of fields.
     copied: list[list[str]]
-    skipped: list[tuple[int, list[str]]]  # lines of the skipped records, each with its faults
+    skipped: list[tuple[int, list[str]]]  # for each skipped record: its line, and its faults
     table: RawTable  # the raw table of these records
 
 
@@ -41,8 +40,7 @@ class NewRecords:
 
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
     notes: tuple[str, ...]  # remarks on how the file is read, if the user may expect otherwise
-    # The records in pieces. The iterator raises `DatasetError` at a value without a code, unless
-    # such records are skipped.
+    # The records in pieces. Raises DatasetError at a value without a code, unless it is skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # missing, clipped, unlisted values of the records read so far
     problems: Problems  # faults and remarks of the records read so far
@@ -144,7 +142,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
-        """Return which columns hold a value known to the model, and whether the label does."""
+        """Return for each column, and for the label, whether the record has a known value."""
         text_of = dict(zip(fields, record, strict=False))
         values = [_is_value(domain, column, text_of[column.name]) for column in domain.columns]
         label = text_of.get(domain.label.column, "").removesuffix(domain.label.strip)
@@ -210,7 +208,7 @@ def _make_piece(
     return CodedPiece(codes[~is_refused], answered, copied, reasons, table)
 
 
-def _write_texts(values: Any) -> list[str]:
+def _write_texts(values: object) -> list[str]:
     """Return the texts of a column as a text file contains them; empty for a missing value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]

@@ -50,8 +50,7 @@ _SEX = {"female": ["f", "female", "w", "woman", "women"], "male": ["m", "male", 
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
-# Names of columns that identify people, if several records share a value. Clinics write MRN and
-# PID, trials SUBJID and USUBJID.
+# Column names that may identify people (clinics write MRN and PID, trials SUBJID and USUBJID).
 _PERSON = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|ssn|pid|mrn|u?subjid"
     r"|patient|person|subject|customer|client|user|member|participant)$",
@@ -90,8 +89,7 @@ CODES_OR_NUMBERS = (
     "write only kind: categorical, categories: [1, 2, …]"
 )
 
-# Number and spacing of bins that suit numbers of any distribution, as the draft knows no more than
-# their bounds (docs/datasets.md).
+# Bins in drafts, which suit numbers of any distribution within their bounds (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
@@ -100,8 +98,7 @@ class Proposal:
     """A proposed description of a column."""
 
     kind: str  # `""` for a column that is left out
-    # Keys of the description in addition to name and kind; the value None is a blank, which the
-    # owner has to fill in.
+    # Keys of the description except name and kind; None is a blank, for the owner to fill in.
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)  # comments on keys
     summary: str = ""  # a summary of the values, for the owner's screen
@@ -308,8 +305,8 @@ def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], lis
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
     A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
-    numbers, or further from the other numbers than these are from one another. If there is none,
-    the only negative number is a marker, if it is whole. Returns the markers, with the text of
+    numbers, or further from the other numbers than these are from one another. Without such a
+    marker, the only negative number is one, if it is whole. Returns the markers, with the text of
     each, and the other numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)

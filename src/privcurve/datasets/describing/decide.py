@@ -36,7 +36,7 @@ _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
 # An answer which says that numbers are codes, such as `codes: 1, 2`.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
-# A key and its value.
+# A colon after which YAML would read a value, so that the text before it would be a key.
 _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 

@@ -25,8 +25,8 @@ class Classes:
     # Keys of the description in addition to the column: `positive` and `negative`, or `classes` if
     # there are more than two. The value None is a blank, for the owner to fill in.
     keys: dict[str, Any]
-    summary: str  # for the owner's screen
-    n_missing: int = 0  # records without a label
+    summary: str  # shares of the values, for the owner's screen
+    n_missing: int = 0  # number of records without a label
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,7 @@ MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# A column is of numbers (or of dates) if at least this share of its values are numbers (dates);
-# `check` reports the others.
+# A column is numeric (or a date) if at least this share of its values are numbers (dates).
 NEARLY_ALL = 0.95
 
 # The thousands mark that belongs to each decimal mark.
@@ -81,7 +79,7 @@ class Profile:
     """Counts of the values of a column, for the data owner only."""
 
     most: int = MOST_VALUES  # maximum number of distinct values that are counted
-    n: int = 0  # records
+    n: int = 0  # number of records
     # Count of each spelling of a missing value.
     missing: Counter[str] = field(default_factory=Counter)
     # Counts of the other values, up to `most` different ones.
@@ -115,10 +113,10 @@ class Profile:
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
-        """Return whether nearly all present values of the column are counted in `values`."""
+        """Return whether nearly all present values are of one kind, which `values` counts."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
-    def add(self, texts: Any) -> None:
+    def add(self, texts: object) -> None:
         """Count the values of a piece of the column; None is a missing value."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):

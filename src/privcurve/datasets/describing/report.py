@@ -51,8 +51,7 @@ _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for an undecided label, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Of the values of a column without a code, at most MOST_REFUSED distinct ones are counted, and
-# _SHOWN are in a message.
+# Maximum number of distinct values without a code that are counted, and that a message shows.
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -69,7 +68,7 @@ class RefusedValues:
     """Counts of values without a code."""
 
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` distinct values
-    more: int = 0  # number of other values
+    more: int = 0  # number of values that are not in `refused`
 
     def refuse(self, values: Counter[str]) -> None:
         """Add counts of values without a code."""
@@ -140,7 +139,7 @@ class LabelTally(RefusedValues):
     """Counts of the values of a label; `in_classes` counts the values that have a class."""
 
     label: LabelSpec = field(kw_only=True)
-    n: int = 0  # records
+    n: int = 0  # number of records
     in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:
@@ -419,7 +418,9 @@ class _Checker:
             self.add(
                 f"{share:.0%} of the values of {name!r}{where} lie outside its bounds: check their "
                 "unit. If it must be so, say clipping: expected.",
-                *("columns", self.positions[name], "bounds"),
+                "columns",
+                self.positions[name],
+                "bounds",
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
@@ -459,7 +460,9 @@ class _Checker:
             self.add(
                 f"all values of {names}{more} are {what}.{finer_bins} So nothing can be learned "
                 "from them: correct it, or remove them from columns.",
-                *("columns", position, key),
+                "columns",
+                position,
+                key,
             )
 
     def _check_labels(self, tally: LabelTally, trained: dict[str, int]) -> None:

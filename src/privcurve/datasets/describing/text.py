@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from privcurve.datasets.describing.columns import Proposal
 from privcurve.datasets.describing.label import Classes
@@ -25,7 +24,7 @@ _UNIT = (
     "{{column: {first}, at_most: how many records of each}}, if {names} people: ε then "
     "protects persons; none, if each record is another person's"
 )
-# Comments on the keys of a label.
+# Comments that a draft puts next to the keys of the label.
 _OF_LABEL = {
     "positive": "the label of positive records",
     "negative": "the label of negative records",
@@ -37,7 +36,7 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
-# A release for add-remove neighbours protects the number in this line.
+# Comment after n_rows in a draft.
 _ADD_REMOVE = (
     "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
     "# knowledge as soon as others saw this file. Keep it to yourself then.)",
@@ -59,16 +58,16 @@ class Draft:
     decimal: str
     thousands: str
     missing: list[str]  # words for missing values
-    files: Mapping[str, str]  # path of the file, by part
-    n_rows: int  # records of the training part, including unreadable ones
+    files: Mapping[str, str]  # paths of the files, by part (`train`, `test`)
+    n_rows: int  # number of training records, including unreadable ones
     n_test: int
-    columns: Mapping[str, Proposal]  # all fields except the label
+    columns: Mapping[str, Proposal]  # proposals for all fields except the label
     shares: Mapping[str, float]  # share of missing values of each column
     label: str
     classes: Classes
     public: bool  # whether the records are public
-    n_read: int  # training records that can be read
-    faults: tuple[str, ...]  # faults in lines of the files
+    n_read: int  # number of training records that can be read
+    faults: tuple[str, ...]  # messages about lines of the files that can't be read
     remarks: tuple[str, ...] = ()  # remarks that need no action
 
     @cached_property
@@ -194,13 +193,13 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
         start = end
 
 
-def _write_line(key: str, value: Any, remark: str | None) -> str:
+def _write_line(key: str, value: object, remark: str | None) -> str:
     if value is None:
         return f"{key}:  # decide: {remark}"
     return f"{key}: {write_flow(value)}" + (f"  # {remark}" if remark else "")
 
 
-def write_flow(value: Any) -> str:
+def write_flow(value: object) -> str:
     """Write a value as YAML on one line (flow style)."""
     if isinstance(value, Mapping):
         pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())
@@ -210,7 +209,7 @@ def write_flow(value: Any) -> str:
     return write_scalar(value)
 
 
-def write_scalar(value: Any) -> str:
+def write_scalar(value: object) -> str:
     """Write a value so that YAML reads it unchanged."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value

@@ -56,7 +56,7 @@ class NoColumnError(TypeError):
         super().__init__(f"has the type {kind}, which is not supported in a column ({reason})")
 
 
-def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str | None:
+def text_of(value: object, listed: Collection[str] = (), decimal: str = ".") -> str | None:
     """Return the text that a text file contains for a value; None for a missing value.
 
     Some values have several notations (true and 1, 3 and 3.0, a day with or without midnight): the
@@ -108,7 +108,7 @@ def cells_of(values: Any) -> list[Any]:
     return [text if text is None else compose(text) for text in values.to_pylist()]
 
 
-def _list_spellings(value: Any, decimal: str) -> tuple[str, ...]:
+def _list_spellings(value: object, decimal: str) -> tuple[str, ...]:
     """Return the notations of a value, the common one first; none for a missing value."""
     if type(value).__name__ in ABSENT:
         return ()
@@ -296,7 +296,7 @@ def _explain_loss(column: Column, exact: bool) -> str:
     return ""
 
 
-def _convert_day(value: Any, decimal: str) -> Any:
+def _convert_day(value: object, decimal: str) -> Any:
     if isinstance(value, np.datetime64):
         value = _python_scalar(value)
     is_day = isinstance(value, date) and type(value).__name__ not in ABSENT

@@ -50,7 +50,7 @@ ROW_NAMES = (
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
 
-# Number of lines that determine the separator.
+# Maximum number of records, from the top of a file, that determine its separator.
 _LINES = 200
 
 
@@ -184,8 +184,7 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # Add a line of empty fields: an unclosed quote would swallow it, which the number of
-            # rows shows.
+            # Add a line of empty fields: if a quote is not closed, this row is missing below.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -275,8 +274,7 @@ def tables(
 
     for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # If fields beyond the last name are ignored, records have different lengths: the shortest
-        # still has all named fields.
+        # Fields beyond the last name are ignored; even the shortest record has all named fields.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
@@ -333,7 +331,7 @@ def records_of(
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Detect the encoding and separator of a table, and name its fields."""
+    """Return the format of a text table: encoding, separator and names of fields."""
     with files.open_raw(path) as stream:
         start = stream.read(8)
     encoding = _find_encoding(path, start)
@@ -377,10 +375,10 @@ def is_plain_text(path: Path) -> bool:
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator that splits most lines into equally many fields, and two records.
+    """Return the separator that splits the most lines into equally many fields.
 
-    The separator must split the first line into more than one field. The records are the first two.
-    Raises DatasetError if there is no such separator.
+    The function also returns the first two records. Raises DatasetError if no separator splits the
+    first line, like most lines, into more than one field.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None

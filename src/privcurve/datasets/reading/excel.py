@@ -39,13 +39,12 @@ from privcurve.schema import suggestion
 
 EXCEL = "excel"
 
-# This many records distinguish names from values.
+# Maximum number of records, from the top, that show whether the first one has names or values.
 _MOST_OF_HEADER = 100
 
-# A sheet, its cells, and the names of all sheets.
+# A sheet, its cells by row, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# A cell without a value, although a spreadsheet program displays one: its row, the position of its
-# column, and the reason.
+# A cell that displays a value but has none: row, position of the column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -102,7 +101,7 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # A row of which all values are uncomputed formulas looks blank, but must not be skipped. At the
+    # A row that has only uncomputed formulas looks blank, but must not be skipped. At the
     # end of a sheet, the reader returns no cells for such rows: add them.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -179,7 +178,7 @@ def _read_xml(file: RawFile, sheet: Any) -> bytes:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # an .xls, or an unusual layout
+        return b""  # it is an .xls, or has an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:
@@ -269,14 +268,14 @@ def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Find the names of the fields of a sheet."""
+    """Return the format of a sheet, with the names of its fields."""
     rows, sheets = top_rows(path, load_sheet(path, sheet))
     parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
     return replace(name_fields(path, parser, rows, header), sheets=sheets)
 
 
 def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Find the columns of a sheet of unlabelled records."""
+    """Open a sheet of unlabelled records: find its columns, by name or as in the training files."""
     trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
     sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
     trained = replace(trained, sheet=sheet, rows=rows)
@@ -344,5 +343,5 @@ KIND = FileKind(
     sniff=sniff,
     open=open_sheet,
     unit="row",
-    cell_bytes=125.0,  # measured: each value is an object
+    cell_bytes=125.0,  # measured; each value is a Python object
 )

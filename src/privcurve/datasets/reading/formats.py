@@ -1,4 +1,7 @@
-"""The kinds of files: each is a module of this package with a `KIND`; and formats of tables."""
+"""Find the kind of a file and the format of a table.
+
+Each kind of files is a module of this package that defines a `KIND`.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ from privcurve.datasets.reading.table import (
     hint_of,
 )
 
-# Where the names of fields come from: a line of the file or `fields`; the file itself; or `fields`,
-# in the order of the numbers.
+# Where the names of fields come from: from a line of the file or from `fields` (BY_LINE); from the
+# file itself (BY_FILE); or from `fields`, in the order of the numbers in the file (BY_NUMBER).
 BY_LINE, BY_FILE, BY_NUMBER = "line", "file", "number"
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
@@ -32,17 +35,17 @@ ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of files, named like its module, which defines it as `KIND`.
+    """A kind of files: how to recognize and read them. Its name is the name of its module.
 
     Attributes
     ----------
     name : str
-        ``kind`` in `parser` of a description.
+        The word for it in a description, ``kind`` of `parser`.
     read : callable
         ``read(description, file, problems, most=None)`` yields the records of a raw file, as
         :class:`RawTable`.
     keys : tuple of str
-        The keys of `parser` that it has, in addition to ``kind`` and ``fields``.
+        The keys that `parser` may have, in addition to ``kind`` and ``fields``.
     naming : str
         Where the names of fields come from: `BY_LINE`, `BY_FILE` or `BY_NUMBER`.
     suffixes : tuple of str
@@ -50,7 +53,8 @@ class FileKind:
     has_content : callable, optional
         ``has_content(path)``: whether the content of a file is of this kind, whatever its name.
     is_distinct : bool
-        Whether the content alone decides; otherwise only if the training files have this kind.
+        Whether `has_content` decides for all files; otherwise it decides only for a file for
+        prediction, if the training files were of this kind.
     sniff : callable, optional
         ``sniff(path, header, sheet)`` returns the :class:`Format` of a table.
     open : callable, optional
@@ -60,15 +64,15 @@ class FileKind:
         ``read_lines(description, source, numbered, problems)``, for a kind of text without names:
         reads numbered lines.
     package : str, optional
-        Import name of the optional package that it needs; `extras` lists the extras.
+        Import name of the optional package that `read` needs (:mod:`privcurve.extras`).
     has_files : bool
         Whether its records are in raw files.
     has_labels : bool
         Whether each file has another file with its labels.
     unit : str
-        What the numbers of records count: lines or rows.
+        What the numbers of records count: ``line`` or ``row``.
     cell_bytes : float
-        Memory for a cell while a file is read, in bytes, if it is read as one piece.
+        If a file is read as one piece: bytes of memory for each cell while it is read.
     """
 
     name: str
@@ -88,7 +92,10 @@ class FileKind:
     cell_bytes: float = 0.0
 
     def fits(self, path: Path, trained: Parser | None = None) -> bool:
-        """Return whether a file is of this kind; `trained` is the parser of the training files."""
+        """Return whether a file is of this kind, by its name or its content.
+
+        `trained` is the parser of the training files, if the file is for prediction.
+        """
         if path.suffix.lower() in self.suffixes:
             return True
         is_tried = self.is_distinct or (trained is not None and trained.kind == self.name)
@@ -119,7 +126,7 @@ def file_kind_names() -> list[str]:
 
 
 def find_kind(path: Path, trained: Parser | None = None) -> FileKind | None:
-    """Return the kind of a file by its name or content; None for text.
+    """Return the kind of a file by its name or content; None for a text file.
 
     Raises MissingPackageError if the kind needs an optional package that is not installed.
     """
@@ -173,7 +180,7 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
 
 
 def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
-    """Name the fields after the first line that is not blank; equal or empty names are changed.
+    """Return the format with the names of the fields; repeated or empty names are changed.
 
     `rows` has the first two records; the first one has the names, if there is a `header`. Raises
     DatasetError if the first record looks like a title instead.

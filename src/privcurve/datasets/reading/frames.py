@@ -1,4 +1,4 @@
-"""Read frames in pieces, as the same named columns that a file with these values would have."""
+"""Read the columns of a frame in pieces, with the values that a file would give."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ def arrow_table(frame: Any) -> Any:
             if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
         except NoColumnError:
-            # The values are not supported in a column. A column of lists shows this to the reader
-            # of the table.
+            # A column of lists tells the reader of the table that this column is not supported.
             values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
@@ -83,8 +82,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
     keys = column_names(frame)
     fields = list(map(_name_of, keys))
-    # A DataFrame without names has the names 0, 1, …. The type is checked first, as some names
-    # cannot be compared to numbers.
+    # Names 0, 1, … are no names. Check the type first: some names can't be compared to numbers.
     are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
     is_unnamed = are_places and not set(fields) & set(domain.names)
     if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
@@ -100,7 +98,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     return columns
 
 
-def _warn_of_index(columns: Iterable[Any]) -> None:
+def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
@@ -212,7 +210,7 @@ def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iter
         yield RawTable(FRAME, pieces, range(start, stop), "row")
 
 
-def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
+def _convert_column(domain: Domain, column: Column, values: object) -> Any:
     try:
         _refuse_spans(values)
         return convert_cells(values, domain, column)

@@ -16,7 +16,7 @@ from privcurve.datasets.reading.table import RawTable
 def read(
     description: Description, file: None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Generate the toy."""
+    """Yield the generated records of :func:`toy_line` in one piece, up to `most` records."""
     n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
     columns = toy_line(n_rows, description.parser.seed)
     yield RawTable("generator toy_line", columns, range(1, n_rows + 1), "record").head(most)

@@ -143,7 +143,10 @@ def _write_shape(shape: list[int]) -> str:
 
 
 def open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Check that images of unlabelled records have what the model reads."""
+    """Open a file of images for prediction, which is read like the training files.
+
+    Raises DatasetError if the labels are needed, and their file is not given.
+    """
     parser = layout.of("idx")
     assert parser is not None
     if LABEL in wanted.copied and layout.labels is None:

@@ -29,7 +29,7 @@ from privcurve.datasets.reading.table import (
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file by its first and last bytes."""
+    """Return whether a file has the first and last bytes of a Parquet file."""
     if path.stat().st_size < 8:
         return False
     with path.open("rb") as file:
@@ -95,7 +95,7 @@ def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Find the columns of a file."""
+    """Return the format of a Parquet file, with the names of its columns."""
     from pyarrow.types import is_nested
 
     schema = schema_of(path)
@@ -112,7 +112,7 @@ def sniff(path: Path, header: bool, sheet: str) -> Format:
 
 
 def open_file(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Find the columns of a file of unlabelled records."""
+    """Open a file of unlabelled records: find its columns, by name."""
     ignored = find_unused(wanted, schema_of(path).names)
     return UnlabelledFile(wanted, ignored, partial(read, wanted, RawFile(path)))
 

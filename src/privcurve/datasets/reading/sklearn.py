@@ -14,9 +14,9 @@ from privcurve.datasets.reading.table import RawTable
 def read(
     description: Description, file: None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read a dataset of scikit-learn.
+    """Yield the records of a dataset of scikit-learn in one piece, up to `most` records.
 
-    Columns have scikit-learn's feature names, labels its target names.
+    Columns have scikit-learn's feature names, and labels are its target names.
     """
     from sklearn import datasets
 

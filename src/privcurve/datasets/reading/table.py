@@ -46,8 +46,7 @@ class RawTable:
     """Consecutive records of a file or frame as named columns, before encoding."""
 
     source: str  # the file, as named in messages
-    # By name: texts, in a list or an Arrow array, with None for a missing value; or a NumPy array
-    # of numbers or days.
+    # By name: a list or Arrow array of texts (None: missing), or a NumPy array of numbers or days.
     columns: Mapping[str, Any]
     lines: Sequence[int]  # line or row of each record
     unit: str = "line"  # what `lines` counts
@@ -71,7 +70,7 @@ def chunk_size(width: int) -> int:
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Split records of `width` fields into lists, as long as the pieces of a table."""
+    """Split records of `width` fields into lists of :func:`chunk_size` records."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -98,7 +97,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields to read: the columns, then label and unit (or the copied fields)."""
+    """Return the fields to read: columns, label and unit; for prediction, columns and copies."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
@@ -201,9 +200,12 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 
 
 def convert_columns(
-    description: AnyDescription, source: str, columns: Mapping[str, Any]
+    description: AnyDescription, source: str, columns: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Convert each column by :func:`convert_cells`."""
+    """Convert the cells of each column for the encoder, by :func:`convert_cells`.
+
+    Raises DatasetError if the type of a column is not supported.
+    """
     column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     fix = f". Leave it out of {description.path}, or write it in another way."

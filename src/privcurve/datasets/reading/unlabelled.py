@@ -143,7 +143,8 @@ def _open_text(
     if trained.fields:
         lines = [line for line in start if line[0] > trained.skip_rows]
         top = list(itertools.islice(_read_records(lines, trained), _MOST_OF_HEADER))
-        above = _read_last_skipped(start, trained)
+        skipped = [line for line in start if line[0] == trained.skip_rows]
+        above = next(_read_records(skipped, trained), (0, ()))
         description = replace(wanted, parser=trained)
         if len(above[1]) == len(trained.fields):
             check_order(description, wanted.name, above[1], "line")
@@ -188,12 +189,6 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
         return
-
-
-def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
-    """Return the last skipped line as a record; number 0 and no fields if it is not a record."""
-    lines = [line for line in start if line[0] == parser.skip_rows]
-    return next(_read_records(lines, parser), (0, ()))
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:

@@ -1,1 +1,1 @@
-"""Growth of one tree on encoded columns: choice of splits, growth, leaves of rows."""
+"""Trees on encoded columns: choices of splits, growth of one tree, and leaves of rows."""

@@ -1,8 +1,8 @@
-"""Scores of a tree's questions, and noisy choices among them, for two classes in integers.
+"""Scores of a tree's questions, and noisy choices among them, for two classes.
 
-:mod:`privcurve.kernels.holder_counts` has the criteria for any number of classes, which take 25
-times as long (27 µs, not 1, for 292 questions). :mod:`privcurve.kernels.trees.form` defines the
-questions.
+Weights of rows are integers. :mod:`privcurve.kernels.trees.form` defines the questions. The
+criteria for any number of classes are in :mod:`privcurve.kernels.holder_counts`; they take 25 times
+as long (27 µs instead of 1 µs for 292 questions).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ GINI, ENTROPY, ROOT_GINI = 0, 1, 2
 
 @jit
 def two_class_impurity(positive: float, negative: float, criterion: int) -> float:
-    """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
+    """Return F(a, b) = (a + b)·G(a / (a + b)): the impurity G of a node times its weight.
 
-    `criterion` is a position in `CRITERIA`; F is 0 for a pure or empty node.
+    a and b are the weights of the two labels, and `criterion` is a position in `CRITERIA`. F is 0
+    for a pure or empty node.
     """
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
@@ -37,10 +38,10 @@ def two_class_impurity(positive: float, negative: float, criterion: int) -> floa
 
 @jit
 def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> None:
-    """Write the sum of F over both children of each question to `values`.
+    """Write to `values`, for each question, the sum of F over the two children it would create.
 
-    `yes`, of shape (n_questions, 2), has the weights of the rows with the answer yes by label,
-    negative first; `totals`, of shape (2,), has the weights of the node.
+    `yes`, of shape (n_questions, 2), has the weight of the node's rows with the answer yes, by
+    label (negative, positive); `totals`, of shape (2,), has the weight of all its rows.
     """
     for q in range(len(values)):
         negative, positive = yes[q, 0], yes[q, 1]
@@ -51,10 +52,10 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
 
 @jit
 def pick_least(values: Floats | Ints, scale: float, noise: Floats) -> int:
-    """Return the first question with the largest noise − scale · value.
+    """Return the position with the largest noise − scale · value; of equal ones, the first.
 
-    Without noise (an empty array), return the first question with the smallest value. The function
-    adds the scores to `noise` in place.
+    If `noise` is empty, return the first position with the smallest value. The function adds
+    −scale · value to `noise` in place.
     """
     best = 0
     best_score = -np.inf
@@ -77,7 +78,7 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     :func:`split_values` explains `yes` and `totals`.
     """
     q = rule >> 1
-    # The constant + is the rule of a question that every row answers by yes.
+    # The constant + is like the rule of a question that all rows answer by yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]
@@ -90,7 +91,8 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
 def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
     """Return the 1-rule with the largest noise − scale · error on the rows of a node.
 
-    Without noise (an empty array), return the first rule with the smallest error.
+    If `noise` is empty, return the first rule with the smallest error. :func:`rule_error` explains
+    the numbers of rules.
     """
     errors = np.empty(2 * len(yes) + 2)
     for rule in range(len(errors)):
@@ -102,10 +104,11 @@ def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
 def pick_gain(
     gains: Floats, children: Ints, n_nodes: int, scale: float, chance: float
 ) -> tuple[int, int]:
-    """Return a leaf and a question, drawn with probability ∝ exp(scale · gain).
+    """Draw a leaf and a question, with probabilities proportional to exp(scale · gain).
 
-    Candidates are the first `n_nodes` nodes without children. `chance` is the uniform number in
-    [0, 1) that decides. An infinite scale picks the first pair with the largest gain.
+    A leaf is one of the first `n_nodes` nodes, without children. `chance` is a uniform random
+    number in [0, 1) that determines the result. If `scale` is infinite, the first pair with the
+    largest gain is returned.
     """
     best_node, best_question = -1, -1
     for node in range(n_nodes):

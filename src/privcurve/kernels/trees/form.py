@@ -1,8 +1,8 @@
 """Trees on encoded rows: questions, leaves of rows, and histograms.
 
-A *bin* is a code of a column, numbered through all columns in the order of the domain. Question
-``b`` is "is the row in bin b?"; question ``n_bins + b`` is "is the row's bin in the column of b at
-most b?".
+A *bin* is a code of a column; bins are numbered through all columns. Question ``b`` is "is the row
+in bin b?". Question ``n + b``, with the number n of all bins, is "is the row's bin in the column of
+b at most b?".
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from privcurve.kernels.jit import jit
 
 NO_QUESTION = -1
 
-# (column, low, high) of an empty range, and of a range of all bins.
+# (column, low, high) of an empty range, which no row is in, and of a range that all rows are in.
 NOBODY = 0, 1, 0
 EVERYBODY = 0, 0, 2**62
 
 
 class Ranges(NamedTuple):
-    """Questions: the answer of a row is yes if its bin in `column` is from `low` to `high`."""
+    """Questions as ranges: a row answers yes if its bin in `column` is from `low` to `high`."""
 
     column: Ints
     low: Ints
@@ -31,25 +31,25 @@ class Ranges(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Trees in the form for classifying rows, for all learners."""
+    """Trees in the form that the prediction kernels take; all learners use it."""
 
-    # (n_trees, n_inner) each: the question of each node, see `Ranges`.
+    # The question of each node as a range (see `Ranges`); each array has shape (n_trees, n_inner).
     column: Ints
     low: Ints
     high: Ints
-    # (n_trees, n_inner): the first of a node's two children; 0 for a leaf. All nodes from n_inner
-    # on are leaves.
+    # (n_trees, n_inner): the first of a node's two children, which are consecutive; 0 for a leaf.
+    # All nodes from n_inner on are leaves.
     child: Ints
-    yes: int = 1  # the child for the answer yes: 0, the first, or 1, the second
+    yes: int = 1  # which child is for the answer yes: 0 for the first, 1 for the second
 
     def subset(self, start: int, stop: int | None) -> Trees:
-        """Return the trees from `start` to before `stop`."""
+        """Return the trees `start` to `stop` (exclusive)."""
         one = slice(start, stop)
         return Trees(self.column[one], self.low[one], self.high[one], self.child[one], self.yes)
 
 
 def ranges(numbers: Ints, n_bins: Ints, none: tuple[int, int, int] = NOBODY) -> Ranges:
-    """Return numbered questions as ranges of bins; `none` is the range for the number −1."""
+    """Convert question numbers to ranges of bins; `none` is the range for −1, no question."""
     b = np.arange(n_bins.sum())
     column = np.repeat(np.arange(len(n_bins)), n_bins)
     first = bin_starts(n_bins)[column]
@@ -59,7 +59,10 @@ def ranges(numbers: Ints, n_bins: Ints, none: tuple[int, int, int] = NOBODY) -> 
 
 
 def complete_trees(questions: Ranges, yes: int = 1) -> Trees:
-    """Return complete trees: node i has the children 2i + 1 and 2i + 2."""
+    """Return complete trees with these questions: node i has the children 2i + 1 and 2i + 2.
+
+    `yes` says which child is for the answer yes, as in `Trees`.
+    """
     child = np.empty_like(questions.column)
     child[:] = 2 * np.arange(child.shape[1]) + 1
     return Trees(*questions, child, yes)
@@ -71,7 +74,8 @@ def ask_two_columns(trees: Trees) -> bool:
     n_trees, n_inner = column.shape
     every = np.arange(n_trees)
     above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
-    # Children come after their parent, so one pass finds the columns above each node.
+    # `above` has the column that the path to a node asks about. As children come after their
+    # parent, one pass fills it.
     for node in range(n_inner):
         earlier, own, first = above[:, node], column[:, node], child[:, node]
         divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])
@@ -85,7 +89,7 @@ def ask_two_columns(trees: Trees) -> bool:
 
 
 def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the bin of each code."""
+    """Return the bin of each code, of shape (n_rows, n_columns)."""
     width = int(n_bins.sum())
     dtype = np.uint16 if width <= 2**16 else np.uint32
     starts = np.cumsum(n_bins) - n_bins
@@ -93,20 +97,19 @@ def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
 
 
 def bin_rows(codes: Codes, n_bins: Ints, signs: Signs) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the bin of each code, and the position (0 or 1) of each label −1 or +1."""
+    """Return the bin of each code, and each label (−1 or +1) as 0 or 1."""
     return bin_codes(codes, n_bins), (signs > 0).astype(np.uint8)
 
 
 @jit
 def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
-    """Return the node at which each row ends in each tree: shape (n_trees, n_rows)."""
+    """Return the leaf that each row reaches in each tree, as a node; shape (n_trees, n_rows)."""
     column, low, high, child, yes = trees
     n_trees = len(column)
     n_inner = np.uint64(column.shape[1])
     leaves = np.empty((n_trees, len(bins)), np.int64)
     for t in range(n_trees):
-        # Unsigned indices spare Numba a check for negative ones at each step, which halves the
-        # time.
+        # With unsigned indices Numba need not check for negative ones, which halves the time.
         of_tree, children = column[t].astype(np.uint32), child[t].astype(np.uint32)
         first, last = low[t], high[t]
         for i in range(len(bins)):
@@ -121,9 +124,10 @@ def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
 
 @jit
 def add_leaves(leaves: Ints, values: NDArray[Any], scores: NDArray[Any]) -> None:
-    """Add the values of each row's leaves to its scores.
+    """Add the values of each row's leaves to its scores, in place.
 
-    `leaves` has the shape (n_trees, n_rows), `values` (n_trees, n_leaves, n_outputs).
+    `leaves` has shape (n_trees, n_rows), and counts the leaves of a tree from 0; `values` has shape
+    (n_trees, n_leaves, n_outputs), and `scores` (n_rows, n_outputs).
     """
     n_trees, n_rows = leaves.shape
     for t in range(n_trees):
@@ -141,9 +145,9 @@ def add_trees(bins: NDArray[Any], trees: Trees, values: NDArray[Any], scores: ND
     bins : ndarray of unsigned integers, shape (n_rows, n_columns)
     trees : Trees
     values : ndarray of shape (n_trees, n_values, n_outputs)
-        Values of all nodes, or of the last nodes.
+        The values of all nodes; or, for complete trees, of the leaves, which are the last nodes.
     scores : ndarray of shape (n_rows, n_outputs)
-        Changed in place.
+        It is changed in place.
     """
     column, low, high, child, yes = trees
     n_leaves = values.shape[1]
@@ -162,15 +166,16 @@ def count_rows(
     rows: Ints,
     histogram: NDArray[Any],
 ) -> None:
-    """Sum the weights of some rows by label and bin.
+    """Write the sums of the weights of some rows by label and bin.
 
     Parameters
     ----------
     bins : ndarray of unsigned integers, shape (n_rows, n_columns)
     labels : ndarray of shape (n_rows,)
-        Positions in `histogram`.
+        Labels as positions on the first axis of `histogram`.
     weights : ndarray of shape (n_rows,)
     rows : ndarray of int64
+        Positions of the rows to count.
     histogram : ndarray of shape (n_labels, n_bins)
         Output.
     """
@@ -190,9 +195,10 @@ def count_rows(
 
 @jit
 def answers(histogram: NDArray[Any], low: Ints, high: Ints) -> NDArray[Any]:
-    """Return the weight of rows with the answer yes: shape (n_questions, n_labels).
+    """Return the weight of rows that answer yes, by question and label: (n_questions, n_labels).
 
-    Ranges with the same first bin must be consecutive, in the order of their last bins.
+    Question q asks whether a bin is from `low[q]` to `high[q]`. Ranges with the same first bin must
+    be consecutive, in the order of their last bins.
     """
     yes = np.empty((len(low), len(histogram)), histogram.dtype)
     for c in range(len(histogram)):

@@ -1,8 +1,8 @@
-"""Growth of one decision tree on encoded columns, by histograms, in exact integers.
+"""Growth of one decision tree on encoded columns, from integer histograms.
 
-Rows with the answer yes go to the right child, the others to the left. The code counts only the
-child with fewer rows; the other child's histogram is the difference to the parent's. Sums of
-integers don't depend on the order of rows.
+Rows with the answer yes go to the right child, the others to the left. Only the rows of the smaller
+child are counted; the histogram of the other child is the parent's minus this one. Sums of integers
+do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -25,30 +25,32 @@ from privcurve.kernels.trees.form import Ranges, answers, count_rows
 
 
 class RoundRows(NamedTuple):
-    """Rows with their weights in one round."""
+    """Rows with their weights in one round, and the possible questions."""
 
-    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
-    labels: NDArray[Any]  # (n_rows,): 0 or 1, the positive one
-    mass: Ints  # (n_rows,): weight of all records of a row
-    questions: Ranges  # all questions
+    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
+    labels: NDArray[Any]  # (n_rows,): 1 for the positive label, else 0
+    mass: Ints  # (n_rows,): total weight of the records of each row
+    questions: Ranges  # all questions that a node may ask
 
 
 class GrowingTree(NamedTuple):
     """A growing tree; all fields are output or work space."""
 
-    splits: Ints  # (n_nodes,): the number of each node's question (−1: leaf)
-    children: Ints  # (n_nodes,): its left child (0: leaf)
-    labels: Signs  # (n_nodes,): −1 or +1 for the leaves of 1-rules; the others are not changed
+    splits: Ints  # (n_nodes,): the number of each node's question; −1 for a leaf
+    children: Ints  # (n_nodes,): the left child of each node; 0 for a leaf
+    labels: Signs  # (n_nodes,): −1 or +1 for leaves of 1-rules; other entries are not changed
     totals: Ints  # (n_nodes, 2): weight of the rows of each node by label
-    borders: Ints  # (n_nodes, 2): begin and end of each node's rows in `order`
+    # (n_nodes, 2): node i has the rows order[borders[i, 0] : borders[i, 1]].
+    borders: Ints
     order: Ints  # (n_rows,): the rows, ordered by leaf
     buffer: Ints  # (n_rows,): work space
-    histograms: Ints  # (n_nodes, 2, n_bins): work space; by levels the leaves need none
+    # (n_nodes, 2, n_bins): work space. Trees grown by levels need it for inner nodes only.
+    histograms: Ints
 
 
 @jit
 def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, stop: int) -> int:
-    """Sort a node's rows, the answer no before the answer yes; return the border."""
+    """Order a node's rows, the answer no before the answer yes; return where the yes rows start."""
     order, buffer = tree.order, tree.buffer
     column, low, high = rows.questions
     j, first, last = column[question], low[question], high[question]
@@ -69,7 +71,7 @@ def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, st
 
 @jit
 def _fill_children(rows: RoundRows, tree: GrowingTree, node: int, left: int) -> None:
-    """Compute the histograms of the two children of a node."""
+    """Compute the histograms of the children `left` and `left + 1` of a node."""
     start, border, stop = tree.borders[left, 0], tree.borders[left, 1], tree.borders[node, 1]
     fewer, more = left, left + 1
     members = tree.order[start:border]
@@ -101,7 +103,7 @@ def _split_node(rows: RoundRows, tree: GrowingTree, node: int, question: int, le
 
 @jit
 def _plant(rows: RoundRows, tree: GrowingTree) -> None:
-    """Start a tree with a root that contains all rows."""
+    """Reset a tree to a root that contains all rows."""
     tree.children[:] = 0
     tree.splits[:] = -1
     tree.borders[:] = 0
@@ -128,8 +130,8 @@ def grow_by_levels(
     """Grow a tree level by level, with one private choice of a question at each node.
 
     Node i has the children 2i + 1 and 2i + 2. A node without rows also gets a split. If
-    `rule_noise` has draws (or `rule_scale` is infinite), each node of the last level gets a 1-rule
-    instead of a split: a question and the labels of both leaves, or one label for all rows.
+    `rule_scale` is above 0, each node of the last level chooses a 1-rule instead of a split: a
+    question and the labels of both leaves, or one label for all rows (the node is then a leaf).
 
     Parameters
     ----------
@@ -141,13 +143,15 @@ def grow_by_levels(
     criterion : int
         Position in `CRITERIA`.
     scale : float
-        The noise rate, in units of 1/mass.
+        Factor of the sum of F over the children of a question; it is in units of 1/mass.
     noise : ndarray of shape (2**depth − 1, n_questions)
-        The function adds −scale · F in place. The shape (2**depth − 1, 0) means no noise.
+        Noise of the choices of splits. The function adds −scale · ΣF to it in place. The shape
+        (2**depth − 1, 0) means no noise.
     rule_scale : float
-        The noise rate of 1-rules, in units of 1/mass; 0 for no 1-rules.
+        Factor of the error of a 1-rule, in units of 1/mass; 0 means that there are no 1-rules.
     rule_noise : ndarray of shape (2**(depth − 1), 2 · n_questions + 2)
-        Noise for −rule_scale · error. The shape (…, 0) means no noise.
+        Noise of the choices of 1-rules. The function adds −rule_scale · error to it in place. The
+        shape (…, 0) means no noise.
     """
     _, low, high = rows.questions
     n_questions = len(low)
@@ -184,17 +188,17 @@ def grow_best_first(
     noise: Floats,
     gains: Floats,
 ) -> None:
-    """Grow a tree by a private choice among all leaves and questions (thesis, Algorithm 3).
+    """Grow a tree best first: each split is a private choice of a leaf and a question.
 
-    The k-th split creates the nodes 2k − 1 and 2k.
+    This is Algorithm 3 of the thesis. The k-th split creates the nodes 2k − 1 and 2k.
 
     Parameters
     ----------
     rows, tree, criterion, scale
-        See :func:`grow_by_levels`; here the tree has 2 · n_splits + 1 nodes. An infinite `scale`
-        picks the largest gain.
+        See :func:`grow_by_levels`. Here the tree has 2 · n_splits + 1 nodes, and `scale` is the
+        factor of the gain; if it is infinite, the largest gain is chosen.
     n_splits : int
-        Number of internal nodes, t.
+        Number of internal nodes.
     noise : ndarray of shape (n_splits,)
         Uniform numbers in [0, 1), one for each split.
     gains : ndarray of shape (2 · n_splits + 1, n_questions)

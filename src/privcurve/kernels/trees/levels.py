@@ -1,8 +1,9 @@
 """Complete trees that grow level by level: the possible questions of a node, and a choice.
 
-Inner node i has the children 2i + 1 (answer yes) and 2i + 2. Question b is about a bin b: "is the
-bin in its column at most b?" (``thresholds``), or "is it b?". In a node without a question
-(`NO_QUESTION`) every row answers yes.
+Inner node i has the children 2i + 1 (answer yes) and 2i + 2 (answer no). Bins are numbered through
+all columns. Question b asks about the row's bin in the column of bin b: with ``thresholds``, "is it
+at most b?"; otherwise, "is it b?". At a node without a question (`NO_QUESTION`) each row answers
+yes.
 
 A question is possible at a node if it distinguishes two bins that can still occur there. This
 follows from the questions above the node, and does not depend on records.
@@ -19,7 +20,10 @@ from privcurve.kernels.trees.form import NO_QUESTION
 
 @jit
 def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
-    """Return the questions that distinguish two possible bins of their column."""
+    """Return the questions that distinguish two possible bins of a column.
+
+    `possible`, of shape (n_bins,), says which bins can occur at the node.
+    """
     numbers = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
@@ -28,7 +32,8 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Leave out the last threshold, and a column with one possible bin: all rows answer yes.
+        # Leave out questions that all rows answer by yes: the last threshold, and the question of
+        # a column with only one possible bin.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]
@@ -38,7 +43,11 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
 def divide(
     possible: Bools, bin_starts: Ints, thresholds: bool, question: int, children: Bools, where: int
 ) -> None:
-    """Write which bins can still occur in the two children of a node."""
+    """Write which bins can still occur at the two children of a node with the given question.
+
+    `possible` is for the node itself. The rows `where` (answer yes) and `where + 1` of `children`
+    are written.
+    """
     for b in range(len(possible)):
         children[where, b] = children[where + 1, b] = possible[b]
     if question == NO_QUESTION:
@@ -54,16 +63,17 @@ def divide(
 
 @jit
 def column_of(bin_starts: Ints, question: int) -> int:
-    """Return the column of a question."""
+    """Return the column that a question asks about."""
     return int(np.searchsorted(bin_starts, question, side="right")) - 1
 
 
 @jit
 def pick_best(scores: Floats, questions: Ints, scale: float, noise: Floats) -> int:
-    """Return the question with the largest score/scale + noise; add the scores to `noise` in place.
+    """Return the question with the largest score/scale + noise.
 
     Gumbel noise gives the exponential mechanism, standard exponential noise permute-and-flip. If
-    `noise` is empty, return the first question with the largest score.
+    `noise` is empty, return the first question with the largest score. `scores` and `noise` have an
+    entry for each bin; the function adds score/scale to `noise` in place.
     """
     best, best_score = NO_QUESTION, -np.inf
     for b in questions:

@@ -1,4 +1,4 @@
-"""The model of PrivGAM for more than two classes: a value per class and code of each column."""
+"""The model of PrivGAM for more than two classes: for each class, a value per code and column."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ class ClassModel:
 
     intercepts: Floats  # (n_classes,)
     intercept_errors: Floats  # (n_classes,)
-    # (n_classes, n_bins): the values of each code, by column; all 0 for a column without effect.
+    # For each column, of shape (n_classes, n_bins): what each code adds to each class's score. All
+    # are 0 for a column without effect.
     class_shapes: tuple[Floats, ...]
-    class_errors: tuple[Floats, ...]  # (n_classes, n_bins): standard errors of the values
-    # (n_bins,): number of people with each code, from noisy counts; empty in older files.
+    class_errors: tuple[Floats, ...]  # standard errors of `class_shapes`, of the same shapes
+    # For each column, of shape (n_bins,): the number of people with each code, from noisy counts.
+    # Empty if the model is from an older file.
     people: tuple[Floats, ...] = ()
 
     @classmethod
     def from_scores(
         cls, intercepts: Floats, values: Sequence[Floats], people: tuple[Floats, ...] = ()
     ) -> Self:
-        """Return the model of several scores: `values` are (n_classes, n_bins), by column."""
+        """Return the model with the given intercepts and values (as in `class_shapes`)."""
         no_errors = tuple(map(np.zeros_like, values))
-        # Contiguous as in a file: sums over bins have the same bits only in one memory order.
+        # Row-major, as in a model read from a file: the bits of a sum depend on the memory order.
         in_rows = tuple(map(np.ascontiguousarray, values))
         return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors, people)
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
-        """Check a model read from a file; raises ValueError."""
+        """Check that a model read from a file fits the columns and classes; else ValueError."""
         check_people(self.people, n_bins)
         for values in (self.class_shapes, self.class_errors):
             widths = [value.shape for value in values]
@@ -61,9 +63,9 @@ class ClassModel:
         return {"columns": self.n_used, "bins": bins}
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the logarithms of the logistic function of all scores, (n_rows, n_classes).
+        """Return the logarithm of the logistic function of each score, shape (n_rows, n_classes).
 
-        Up to a constant per row, they are the logarithms of the probabilities of classes.
+        Up to a constant per row, this is the logarithm of the probability of each class.
         """
         scores = np.tile(self.intercepts, (len(codes), 1))
         for j, values in enumerate(self.class_shapes):
@@ -76,9 +78,9 @@ class ClassModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the model in words; columns whose values differ most come first.
+        """Write the model in words, the columns with the widest range of values first.
 
-        See :meth:`AdditiveModel.in_words`; `class_names` are by default the positions of classes.
+        See :meth:`AdditiveModel.in_words`. The default names of classes are ``class 0``, ….
         """
         classes = class_names or [f"class {k}" for k in range(len(self.intercepts))]
         ends = zip(classes, self.intercepts, self.intercept_errors, strict=True)
@@ -90,7 +92,7 @@ class ClassModel:
         lines += columns_in_words(self.class_shapes, self.class_errors, names, bin_names, classes)
         return "\n".join(lines)
 
-    # The model in words with the names of a schema, if it was fitted with one.
+    # The printed form with a schema's names of columns and values, if the fit had a schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:

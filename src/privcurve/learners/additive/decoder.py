@@ -1,6 +1,7 @@
-"""The decoder of PrivGAM: the weights of its network, and its use in a fit.
+"""The decoder of PrivGAM: the network that turns noisy sums into scores, and its trained weights.
 
-`decoder/` at the top of the repository trains the weights on public and simulated tables alone.
+The scripts in `decoder/` at the top of the repository trained the weights on public and simulated
+tables only.
 """
 
 from __future__ import annotations
@@ -19,45 +20,51 @@ from privcurve.kernels.arithmetic import expits, exps, log
 from privcurve.kernels.decoder import Stage, Sums, decode
 from privcurve.learners.registry import entry
 
-# The trained weights, in half precision; `decoder/export.py` writes the file.
+# The trained weights, in half precision; `decoder/export.py` wrote the file.
 FILE = Path(__file__).with_name("decoder.npz")
-# Minimum share of the budget for a release, and of a release for one of its parts: smaller shares
-# have noise that does not fit in 64 bits.
+# Minimum share of a release in the budget, and of each of its two parts (sums by bin, totals) in
+# the release. With a smaller share, noise would not fit in 64-bit integers.
 LEAST_SHARE = 1e-3
-# Ranges covered by the network's training: m = n·μ/d, the number of bins of an ordered column, and
-# the number of records.
+# Limits of the tables that the network was trained on: of m = n·μ/d, of the number of bins of an
+# ordered column, and of the number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21
 
 
 class Network(NamedTuple):
-    """The weights of the network."""
+    """The weights of the network, and the coefficients that divide the budget among releases."""
 
-    stages: tuple[Stage, ...]  # for the first releases; later ones use the last
-    shares: Floats  # (n_stages, 4): see `shares_of`
-    totals: Floats  # (n_stages, 4): likewise
+    stages: tuple[Stage, ...]  # weights for release 0, 1, …; later releases use the last stage
+    shares: Floats  # (n_stages, 4): coefficients of the share of each release: see `shares_of`
+    totals: Floats  # (n_stages, 4): coefficients of the part of the totals in each release
 
     @property
     def width(self) -> int:
-        """The width of the network."""
+        """The number of hidden values that the network keeps for each bin."""
         return len(self.stages[0].first_bias)
 
     def stage(self, release: int) -> Stage:
-        """Return the weights of a release, from 0 on."""
+        """Return the weights that decode a release; the first release is 0."""
         return self.stages[min(release, len(self.stages) - 1)]
 
     def shares_of(
         self, n_releases: int, ratio: float, n_columns: float
     ) -> list[tuple[float, float]]:
-        """Return the shares of the budget of each release: of its sums by bin, and of its totals.
+        """Divide the budget: return for each release the shares of its sums by bin and its totals.
 
         Parameters
         ----------
         n_releases : int
         ratio : float
-            The number of records over the noise's standard deviation with the entire budget.
+            The number of records, divided by the standard deviation that the noise would have if
+            one release got the entire budget.
         n_columns : float
+
+        Returns
+        -------
+        list of pair of float
+            All shares add up to 1.
         """
         z = (log(ratio) - 5.0) / 2.0
         which = np.minimum(np.arange(n_releases), len(self.stages) - 1)
@@ -66,7 +73,7 @@ class Network(NamedTuple):
             for a in (self.shares[which], self.totals[which])
         )
         weights = exps(powers - powers.max())
-        # One after another: NumPy adds in other orders on other machines.
+        # A plain sum has the same bits everywhere; NumPy's order of addition depends on the CPU.
         parts = weights / sum(weights.tolist())
         parts = LEAST_SHARE + (1.0 - n_releases * LEAST_SHARE) * parts
         totals = parts * (LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * expits(of_totals))
@@ -74,7 +81,7 @@ class Network(NamedTuple):
 
 
 def pack(network: Network) -> dict[str, Floats]:
-    """Return the arrays of a network's file."""
+    """Return the arrays of a weights file, by name, that hold a network."""
     stages = {
         f"{t}.{name}": weights
         for t, stage in enumerate(network.stages)
@@ -84,7 +91,7 @@ def pack(network: Network) -> dict[str, Floats]:
 
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> Network:
-    """Return the network of a file's arrays."""
+    """Return the network that the arrays of a weights file hold."""
     exact = {name: np.ascontiguousarray(arrays[name], dtype=np.float64) for name in arrays}
     stages = (
         Stage(**{name: exact[f"{t}.{name}"] for name in Stage._fields})
@@ -95,18 +102,18 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> Network:
 
 @cache
 def load() -> Network:
-    """Return the network of PrivGAM.
+    """Read the network of PrivGAM from its file.
 
     Raises
     ------
     ValueError
-        If the SHA-256 of the file differs from the registry's.
+        If the SHA-256 of the file differs from the one in the registry.
     """
     return unpack(read_weights(FILE, entry("privgam").weights))
 
 
 def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays of a file of weights; ValueError if its SHA-256 is not `stated`."""
+    """Return the arrays of a weights file; raise ValueError if its SHA-256 is not `stated`."""
     content = file.read_bytes()
     actual = hashlib.sha256(content).hexdigest()
     if actual != stated:
@@ -119,24 +126,29 @@ def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
 
 
 class Answers(NamedTuple):
-    """Noisy sums of residuals by bin, of shape (n_scores, n_bins), or totals, (n_scores,)."""
+    """Noisy sums of residuals: by bin, of shape (n_scores, n_bins), or in total, (n_scores,).
 
-    own: Floats  # of the records of each class
-    others: Floats  # of all other records
-    deviations: tuple[float, float]  # standard deviations of the noise in both; positive
+    For two classes the only score belongs to the positive class; else each class has a score.
+    """
+
+    own: Floats  # sums over the records of the score's class
+    others: Floats  # sums over all other records
+    deviations: tuple[float, float]  # standard deviations of the noise in `own` and `others`, > 0
 
 
 class Decoder:
-    """Scores of all bins, updated by each release: one score per bin for two classes, else K.
+    """The scores of all bins during a fit, which the network updates after each release.
 
     Parameters
     ----------
     starts : ndarray of shape (n_columns + 1,)
-        The first bin of each column, and the number of all bins.
+        The first bin of each column, then the number of all bins.
     ordered : sequence of bool
+        Whether the bins of each column are ordered.
     n_scores : int
+        Number of scores of each bin: 1 for two classes, else one per class.
     laplace : bool
-        Whether the noise is Laplace noise.
+        Whether the noise is Laplace noise (else Gaussian).
 
     Attributes
     ----------
@@ -152,7 +164,7 @@ class Decoder:
         self._states = np.zeros((*self.scores.shape, self._network.width))
 
     def take(self, by_bin: Answers, totals: Answers) -> None:
-        """Update the scores with a release."""
+        """Update the scores and intercepts with the noisy sums of the next release."""
         stage = self._network.stage(self._n_releases)
         for k in range(len(self.scores)):
             sums = Sums(

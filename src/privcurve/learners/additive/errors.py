@@ -1,6 +1,6 @@
-"""Standard errors of a fitted additive model, and which columns show evidence of an effect.
+"""Standard errors of a fitted additive model, and tests of which columns have an effect.
 
-Both follow from released noisy numbers and public facts: post-processing, which is free.
+Both are computed from released noisy counts and public facts, so they cost no privacy.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from privcurve.kernels.decoder import WINDOWS
 from privcurve.kernels.tails import tail
 from privcurve.learners.additive.decoder import read_weights
 
-# The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
+# The trained weights of the network of standard errors. `decoder/errors.py` wrote the file, and
+# `decoder/README.md` describes the training.
 FILE = Path(__file__).with_name("errors.npz")
 SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
-# Logarithms of standard errors that the network may return.
+# Bounds of the logarithms of standard errors: the network's outputs are clipped to them.
 SMALLEST, LARGEST = -6.0, 3.0
 # Half the width of a 95 % interval, in standard errors.
 HALF_WIDTH = 1.96
-# The probability that a model of columns without information has evidence for one or more.
+# The probability of reporting an effect of any column at all if no column has one.
 FALSE_ALARM = 0.05
-# An ordered column has so many contrasts at most: polynomials of degree 1, 2, …
+# Maximum number of contrasts of an ordered column: polynomials of degree 1, 2, …
 N_CONTRASTS = 4
-# Of more than two bins without an order, those are tried alone whose variance is at least this: of
-# few records of the rarer class, and little noise, no sum is normal.
+# A bin of an unordered column with more than two bins is tested only if the variance of its excess
+# (see `p_values`) is at least this. With few records of the rarer class and little noise the excess
+# is far from normal, and its p-value would be wrong.
 LEAST_VARIANCE = 5.0
 
 
@@ -44,47 +46,48 @@ class Layer(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Noisy counts of records by bin, the columns one after another."""
+    """Noisy counts of records by class and bin; the bins of all columns are numbered in one row."""
 
-    positive: Floats  # (n_bins,): records of the positive class
-    negative: Floats  # (n_bins,): all other records
-    deviation: float  # the standard deviation of the noise of each, above 0
-    starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of bins
-    ordered: Sequence[bool]
-    laplace: bool  # whether the noise is Laplace noise
+    positive: Floats  # (n_bins,): records of the positive class in each bin
+    negative: Floats  # (n_bins,): all other records in each bin
+    deviation: float  # the standard deviation of the noise of each count, above 0
+    starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
+    ordered: Sequence[bool]  # whether the bins of each column are ordered
+    laplace: bool  # whether the noise is Laplace noise (else Gaussian)
 
     @property
     def columns(self) -> list[slice]:
-        """The bins of each column."""
+        """The slice of the bins of each column."""
         ends = self.starts.tolist()
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 class Errors(NamedTuple):
-    """Standard errors of the scores of a model.
+    """Standard errors of the parts of a model.
 
-    The log-odds of a row have `factor` times the root of the sum of squares of its parts' errors.
+    The standard error of a row's log-odds is `factor` times the root of the sum of the squared
+    errors of its parts: the intercept, and the bin of each column.
     """
 
-    by_bin: Floats  # (n_bins,)
+    by_bin: Floats  # (n_bins,): the standard error of each bin's score
     intercept: float
     factor: float
 
 
 @cache
 def load() -> Mapping[str, Layer]:
-    """Return the layers of the network of standard errors.
+    """Read the layers of the network of standard errors from its file, by name.
 
     Raises
     ------
     ValueError
-        If the file has another SHA-256 than this version of the package expects.
+        If the file's SHA-256 is not `SHA256`.
     """
     return layers_of(read_weights(FILE, SHA256))
 
 
 def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
-    """Return the layers of a file's arrays."""
+    """Return the layers that the arrays of a weights file hold, by name."""
     names = sorted({name.split(".")[0] for name in arrays})
     return {
         name: Layer(arrays[f"{name}.w"].astype(float), arrays[f"{name}.b"].astype(float))
@@ -93,21 +96,22 @@ def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
 
 
 def standard_errors(counts: Counts, scores: Floats, intercept: float, n_releases: int) -> Errors:
-    """Estimate the standard errors of scores that are 0 in the mean over counts.
+    """Estimate the standard errors of the scores of a fit with two classes.
 
     Parameters
     ----------
     counts : Counts
     scores : ndarray of shape (n_bins,)
+        The scores of the bins. In each column their mean, weighted by the counts, is 0.
     intercept : float
     n_releases : int
-        How many releases the fit made.
+        Number of releases of the fit.
     """
     return from_features(load(), *features(counts, scores, intercept, n_releases))
 
 
 def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -> Errors:
-    """Return the errors that layers make of features."""
+    """Run the network on features (see `features`), and return its standard errors."""
     hidden = _silu(_apply(layers["bin2"], _silu(_apply(layers["bin1"], by_bin))))
     logarithms = _apply(layers["bin3"], hidden)[:, 0] - 1.0
     others = _apply(layers["common2"], _silu(_apply(layers["common1"], common[None])))[0]
@@ -121,7 +125,11 @@ def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -
 def features(
     counts: Counts, scores: Floats, intercept: float, n_releases: int
 ) -> tuple[Floats, Floats]:
-    """Compute the features of bins, (n_bins, n_features), and the features of the model."""
+    """Return the network's inputs: features of each bin, and features of the entire model.
+
+    Their shapes are (n_bins, n_bin_features) and (n_model_features,). The order of the features is
+    fixed by the trained weights.
+    """
     columns, n_columns = counts.columns, len(counts.ordered)
     both, noise = counts.positive + counts.negative, counts.deviation * math.sqrt(2.0)
     positive, negative = (
@@ -163,7 +171,11 @@ def features(
 def _over_windows(
     values: Floats, columns: Sequence[slice], ordered: Sequence[bool]
 ) -> tuple[Floats, Floats]:
-    """Return sums over windows around each bin, and numbers of bins: (n_windows, n_bins)."""
+    """Return the sum of `values` over windows around each bin, and the windows' numbers of bins.
+
+    Both have shape (n_windows, n_bins). Windows stay within a column; in an unordered column each
+    window is the bin alone.
+    """
     sums, numbers = np.tile(values, (len(WINDOWS), 1)), np.ones((len(WINDOWS), len(values)))
     for column, in_order in zip(columns, ordered, strict=True):
         if not in_order:
@@ -178,7 +190,7 @@ def _over_windows(
 
 
 def _apply(layer: Layer, inputs: Floats) -> Floats:
-    """Return the outputs of a layer; sums have the same order on any machine."""
+    """Return the outputs of a layer; the order of its sums, and so each bit, is fixed."""
     outputs = np.tile(layer.bias, (len(inputs), 1))
     for column, weights in zip(inputs.T, layer.weights, strict=True):
         outputs += column[:, None] * weights
@@ -193,23 +205,26 @@ def _silu(values: Floats) -> Floats:
 
 
 def evidence(counts: Counts) -> list[float]:
-    """Return the p-values of all columns times their number, at most 1.
+    """Return the adjusted p-value of each column: times the number of columns, at most 1.
 
-    If all columns tell nothing, one of these is at most `FALSE_ALARM` with about that probability.
+    If no column has an effect, the probability that any of these is at most `FALSE_ALARM` is about
+    `FALSE_ALARM` or less (Bonferroni).
     """
     return [min(1.0, len(counts.ordered) * p) for p in p_values(counts)]
 
 
 def p_values(counts: Counts) -> list[float]:
-    """Return p-values by column of: the label has the same distribution in each of its bins.
+    """Test for each column that the label has the same distribution in all bins; return p-values.
 
-    The excess of a bin is its number of positive records minus the number that the share of the
-    positive class predicts. A contrast is a weighted sum of the excesses of a column's bins. Under
-    the hypothesis a contrast is noise, whose distribution is public, plus sampling error, which the
-    test takes as normal; :func:`tail` approximates the tail of the sum. Contrast k = 1, 2, … of an
-    ordered column gets the share 2^-k of the column's false alarm, as most effects are monotone;
-    contrasts of an unordered column get equal shares (Bonferroni). An unordered bin with a variance
-    below `LEAST_VARIANCE` has no contrast.
+    The excess of a bin is its number of positive records minus the number that the overall share of
+    the positive class predicts. A contrast is a weighted sum of the excesses of a column's bins.
+    Under the hypothesis a contrast is noise, whose distribution is public, plus sampling error,
+    which the test takes as normal; :func:`tail` approximates the tail of the sum.
+
+    An ordered column has a contrast for each polynomial degree k = 1, 2, …; its p-value is
+    multiplied by 2^k, as most effects are monotone. An unordered column has a contrast for each
+    bin, except bins with a variance below `LEAST_VARIANCE`; p-values are multiplied by the number
+    of contrasts (Bonferroni). The p-value of a column is the smallest of these.
     """
     n_columns = len(counts.ordered)
     positive, negative = (
@@ -219,8 +234,8 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     rest = 1.0 - share
     excess = counts.positive * rest - counts.negative * share
-    # The noise of these masses and the noise of `excess` are uncorrelated, so that contrasts may
-    # depend on the masses.
+    # Estimated numbers of records. Their noise is uncorrelated with the noise of `excess`, so the
+    # weights of contrasts may depend on them.
     lengths = share * share + rest * rest
     masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
     sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths
@@ -228,7 +243,7 @@ def p_values(counts: Counts) -> list[float]:
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
         contrasts = _contrasts(masses[column], in_order)
         if in_order:
-            # A bin of few records has noise alone.
+            # Shrink the weights of bins whose excess is mostly noise.
             signal = sampling[column] / (sampling[column] + noise)
             contrasts = [_centred(row * signal, masses[column]) for row in contrasts]
         elif len(contrasts) > 1:
@@ -250,12 +265,15 @@ def p_values(counts: Counts) -> list[float]:
 
 
 def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
-    """Return weights of the bins of a column, whose means over records are 0."""
+    """Return the contrasts of a column: weights of its bins, with mean 0 over the records.
+
+    `masses` are the estimated numbers of records in the bins.
+    """
     n_bins, total = len(masses), math.fsum(masses.tolist())
     if n_bins == 1 or total == 0:
         return []
     if in_order:
-        # Legendre polynomials of the rank of a record.
+        # Legendre polynomials of the mean rank of a bin's records, scaled to [−1, 1].
         x = (2.0 * np.cumsum(masses) - masses) / total - 1.0
         rows = [np.ones(n_bins), x]
         for k in range(1, min(N_CONTRASTS, n_bins - 1)):
@@ -267,5 +285,5 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
 
 
 def _centred(row: Floats, masses: Floats) -> Floats:
-    """Subtract the mean of weights over records."""
+    """Subtract from weights of bins their mean over the records."""
     return np.asarray(row - math.fsum((row * masses).tolist()) / math.fsum(masses.tolist()))

@@ -1,4 +1,4 @@
-"""The model of PrivGAM: a value for each code of each column, and an intercept."""
+"""The model of PrivGAM for two classes: a value for each code of each column, and an intercept."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """The log-odds of the positive label: an intercept, and a value for the code of each column.
+    """The log-odds of the positive label: an intercept, plus a value for the code of each column.
 
-    Errors are standard errors (:mod:`privcurve.learners.additive.errors`); they are 0 in older
-    files.
+    Errors are standard errors (:mod:`privcurve.learners.additive.errors`). If the model is from an
+    older file, they are 0.
     """
 
     intercept: float
     intercept_error: float
-    # (n_bins,): the value of each code, by column; all 0 for a column without effect.
+    # For each column, of shape (n_bins,): what each code adds. All are 0 for a column without
+    # effect.
     shapes: tuple[Floats, ...]
-    errors: tuple[Floats, ...]  # (n_bins,): standard errors of the values
-    # (n_bins,): number of people with each code, from noisy counts; empty in older files.
+    errors: tuple[Floats, ...]  # standard errors of `shapes`, of the same shapes
+    # For each column, of shape (n_bins,): the number of people with each code, from noisy counts.
+    # Empty if the model is from an older file.
     people: tuple[Floats, ...] = ()
 
-    # The standard error of a row's log-odds is this factor times the root of the sum of squares of
-    # the errors of its parts.
+    # The standard error of a row's log-odds is this factor times the root of the sum of the squared
+    # errors of its parts.
     factor: float = 1.0
-    # By column, p-values of no effect times the number of columns; empty in older files.
+    # For each column, the p-value of having no effect, times the number of columns. Empty if the
+    # model is from an older file.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
-        """Check a model read from a file; raises ValueError."""
+        """Check that a model read from a file fits the columns and classes; else ValueError."""
         require(n_classes == 2, "it has one score, which is for two classes")
         check_people(self.people, n_bins)
         for values in (self.shapes, self.errors):
@@ -53,14 +56,14 @@ class AdditiveModel:
         return {"columns": self.n_used, "bins": sum(map(len, self.shapes))}
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of the positive label for rows."""
+        """Return the log-odds of the positive label for each row."""
         scores = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             scores += values[codes[:, j]]
         return scores
 
     def log_odds_errors(self, codes: Codes) -> Floats:
-        """Return the standard errors of the log-odds of rows; 0 in older files."""
+        """Return the standard error of each row's log-odds; 0 if the model has no errors."""
         squares = np.full(len(codes), self.intercept_error * self.intercept_error)
         for j, errors in enumerate(self.errors):
             squares += (errors * errors)[codes[:, j]]
@@ -69,14 +72,14 @@ class AdditiveModel:
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
     ) -> str:
-        """Write the model in words; columns whose values differ most come first.
+        """Write the model in words, the columns with the widest range of values first.
 
         Parameters
         ----------
         names : sequence of str, optional
             Names of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
-            Conditions on a column, by code, such as a domain's.
+            A condition for each code of each column, such as ``domain.bin_names``.
         """
         lines = [
             f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "
@@ -85,7 +88,7 @@ class AdditiveModel:
         lines += columns_in_words(self.shapes, self.errors, names, bin_names)
         return "\n".join(lines)
 
-    # The model in words with the names of a schema, if it was fitted with one.
+    # The printed form with a schema's names of columns and values, if the fit had a schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -93,14 +96,14 @@ class AdditiveModel:
 
 
 def check_people(people: Sequence[Floats], n_bins: Ints) -> None:
-    """Check numbers of people by code that were read from a file; raises ValueError."""
+    """Check that numbers of people read from a file are ≥ 0 and fit the columns (ValueError)."""
     widths = [own.shape for own in people]
     require(not people or widths == [(k,) for k in n_bins], "its people belong to other columns")
     require(all(bool((own >= 0).all()) for own in people), "it has a negative number of people")
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a value with its standard error; without it if it is 0."""
+    """Return a value as text, with its standard error unless that is 0."""
     return f"{value:+.2f} (± {error:.2f})" if error > 0 else f"{value:+.2f}"
 
 
@@ -111,9 +114,11 @@ def columns_in_words(
     bin_names: Sequence[Sequence[str]] | None,
     classes: Sequence[str] = (),
 ) -> list[str]:
-    """Return a line per column, sorted by the range of its values, then columns without effect.
+    """Return the lines that describe the columns, for `in_words`.
 
-    Values have shape (n_bins,), or (n_classes, n_bins) if there are names of classes.
+    Each column has a line with its lowest and highest value, the widest range first; a last line
+    lists the columns without effect. The arrays in `shapes` and `errors` have shape (n_bins,), or
+    (n_classes, n_bins) if `classes` names the classes.
     """
     lines, unused = [], []
     named = names or [f"column {j}" for j in range(len(shapes))]

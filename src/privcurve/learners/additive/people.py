@@ -1,4 +1,7 @@
-"""Number of people with each code, from released noisy counts: post-processing, which is free."""
+"""Estimated number of people with each code of each column.
+
+It is computed from released noisy counts, so it costs no privacy.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,20 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats
 
-# People by code are rounded to a tenth.
+# Numbers of people are rounded to multiples of 1/STEPS.
 STEPS = 10
 
-# A bin of an ordered column has people if the mean count of this many bins around it exceeds this
-# many standard deviations of the mean's noise.
+# A bin of an ordered column is taken as empty unless the mean count of the AROUND bins around it is
+# more than LEAST_DEVIATIONS standard deviations of that mean's noise.
 AROUND, LEAST_DEVIATIONS = 5, 2.5
 
 
 class NoisyCounts(NamedTuple):
-    """Noisy numbers of people, as released."""
+    """The released noisy numbers of people."""
 
-    by_bin: Floats  # (n_bins,): all columns, concatenated
-    total: float  # of all people
-    deviation: float  # the standard deviation of the noise of a bin
+    by_bin: Floats  # (n_bins,): people in each bin, all columns concatenated
+    total: float  # number of all people
+    deviation: float  # standard deviation of the noise of a bin's number
 
 
 def people_by_code(
@@ -35,23 +38,25 @@ def people_by_code(
     ----------
     counts : NoisyCounts
     maps : sequence of ndarray
-        The bin of each code, by column; codes of one bin get equal parts of its people.
+        For each column, the bin of each code. The people of a bin are divided equally among its
+        codes.
     starts : sequence of int
-        The first bin of each column, and the number of all bins.
+        The first bin of each column, then the number of all bins.
     ordered : sequence of bool
-        Whether neighbouring bins of a column are similar.
+        Whether the bins of each column are ordered.
 
     Returns
     -------
     tuple of ndarray, each of shape (n_codes,)
-        Not negative; each column adds up to about the total.
+        For each column, nonnegative numbers that add up to about `counts.total`.
     """
     people, total = [], max(counts.total, 0.0)
     for j, bins in enumerate(maps):
         noisy = counts.by_bin[starts[j] : starts[j + 1]]
         own = nearest_counts(noisy, total)
         if ordered[j] and len(own) > AROUND:
-            # Noise would leave people in empty bins far from all others, where values are extreme.
+            # Bins far from all records have extreme scores, so people that noise puts there would
+            # distort means. Set such bins to 0.
             up_to = np.append(0.0, np.cumsum(np.pad(own, AROUND // 2)))
             around = (up_to[AROUND:] - up_to[:-AROUND]) / AROUND
             least = LEAST_DEVIATIONS * counts.deviation / math.sqrt(AROUND)
@@ -63,22 +68,22 @@ def people_by_code(
 
 
 def nearest_counts(counts: Floats, total: float) -> Floats:
-    """Return the nearest nonnegative counts (least squares) with a given total.
+    """Return the nonnegative counts that add up to `total` and are nearest in least squares.
 
-    All counts move by the same amount, and stop at 0; a count of -inf is 0.
+    They are max(0, count − level) with one level for all; a count of -inf becomes 0.
     """
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
     used = np.flatnonzero(ordered > excess)
-    # Without a total above 0 all counts are 0.
+    # If the total is 0, no count is used: this level makes all of them 0.
     level = excess[used[-1]] if len(used) else ordered[0]
     return np.maximum(counts - level, 0.0)
 
 
 def released_people(learner: Any) -> tuple[Floats, ...] | None:
-    """Return the people by code that a fitted learner released; None if it did not.
+    """Return for each column the released number of people by code; None if the model has none.
 
-    The codes are the model's: merged bins, if the learner merges bins.
+    If the learner merges bins, the codes are the merged ones.
     """
     model = getattr(learner._model_to_save(), "model_", None)
     return getattr(model, "people", ()) or None

@@ -130,7 +130,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         n_scores = 1 if n_classes == 2 else n_classes
         sums = BinSums(records, maps, n_classes, bits, 1 if plan.laplace else 2)
         decoder = Decoder(starts, ordered, n_scores, plan.laplace)
-        # Gaussian noise is rounded down.
+        # The curator's Gaussian noise is rounded down, so its mean is −½: add ½ to each answer.
         middle = 0.5 if plan.budget.private and not plan.laplace else 0.0
         unit = plan.scale * 2.0**-bits
 
@@ -145,7 +145,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # In counts, the noise of the other classes adds up.
+                # Counts are released by class, so `others` contains the noise of all other classes.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(
@@ -195,7 +195,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
             self.n_records_ = records.n
 
     def size_remark(self, n: int) -> str:
-        """Return a remark if m = n·μ/d is small: docs/privgam.md, small budgets."""
+        """Return a remark if m = n·μ/d is small (docs/privgam.md, small budgets); else ""."""
         m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
         if m >= rule.LEAST_M:
             return ""
@@ -222,10 +222,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
     @with_fitted_parameters
     def predict_interval(self, X: ArrayLike) -> Floats:
-        """Return 95 % intervals of the probability of the positive class, for two classes.
+        """Return a 95 % interval for each row's probability of the positive class (of two classes).
 
-        They are for the probability that the best additive model of the population gives, not for
-        the label. docs/privgam.md, 'How a fit works', has their measured coverage.
+        An interval is for the probability that the best additive model of the population gives; it
+        does not predict the label. docs/privgam.md, 'How a fit works', has the measured coverage.
 
         Parameters
         ----------
@@ -234,11 +234,13 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         Returns
         -------
         ndarray of shape (n_rows, 2)
+            The lower and the upper end.
 
         Raises
         ------
         ValueError
-            If there are more than two classes, or the model is of a file without standard errors.
+            If there are more than two classes, or an earlier version saved the model without
+            standard errors.
         """
         if not isinstance(self.model_, AdditiveModel):
             raise ValueError(
@@ -260,9 +262,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
 
 def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Floats]:
-    """Return scores with mean 0 over the counts of each column, and intercepts.
+    """Centre the decoder's scores: return scores by bin, and intercepts.
 
-    All are integer multiples of 2^-SCORE_BITS, so that their sums are exact.
+    The scores of each column get the mean 0, weighted by the noisy counts; the intercepts absorb
+    the means. All numbers are integer multiples of 2^-SCORE_BITS, so that their sums are exact.
     """
     unit = 2.0**-SCORE_BITS
     values = np.asarray(round_scores(decoder.scores) * unit)
@@ -280,19 +283,22 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
 
 
 def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
-    """Return what bins have, along the last axis, by column and code."""
+    """Convert values by bin (the last axis) to one array per column with a value for each code."""
     columns = np.split(values, starts[1:-1], axis=-1)
     return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
-    """Return the counts of the class of each score, and of all other classes."""
+    """Return for each score the counts of its own class, and of all other classes together.
+
+    `counts` has the classes on the first axis; with one score, its class is the last (positive).
+    """
     own = counts[-n_scores:]
     return own, counts.sum(axis=0) - own
 
 
 def _on_grid(call: Call, bits: int) -> Call:
-    """Return a call for whole multiples of 2^-bits."""
+    """Return the call with its noise scale in units of 2^-bits, for integer sums."""
     if call.entry is None:
         return call
     return Call(call.mechanism, grid_scale(call.entry.noise_rate, bits), call.entry)

@@ -1,4 +1,4 @@
-"""PrivGAM's view of records: counts and sums of residuals by bin, of all columns at once."""
+"""The sums over records that PrivGAM releases: counts and residuals, by bin of all columns."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
-# A score is an integer multiple of 2^-SCORE_BITS; tables of residuals have steps of 2^-STEP_BITS,
-# up to scores of LARGEST_MARGIN, where the residual is 1e-7.
+# Scores are integer multiples of 2^-SCORE_BITS. Residuals are looked up in tables with a step of
+# 2^-STEP_BITS in the margin (the score, signed by the label). Tables end at LARGEST_MARGIN, where
+# the residual is 1e-7.
 SCORE_BITS = 24
 STEP_BITS = 8
 SHIFT = SCORE_BITS - STEP_BITS
 LARGEST_MARGIN = 16
-# The largest weight of a class, in a table of integers; the smallest is above 100.
+# Tables for more than two classes hold the logistic function in units of 2^-WEIGHT_BITS; the
+# smallest entry is above 100, so rounding changes it by less than 1 %.
 WEIGHT_BITS = 30
-# Scores of bins are clipped to this, so that sums of scores fit in 64 bits.
+# Scores of bins are clipped to ± this, so that their sums over columns fit in 64 bits.
 LARGEST_SCORE = 64.0
 ROOT_TWO = math.nextafter(math.sqrt(2.0), 2.0)
 
 
 def residual_table(bits: int) -> Ints:
-    """Return the residual by margin, clipped, in integer multiples of 2^-bits.
+    """Return the table of clipped residuals by margin, in units of 2^-bits.
 
-    The first entry is for margins ≤ 0. The others are evaluated in the middle of their steps.
+    Entry 0 is for margins ≤ 0. Each other entry is for one step of 2^-STEP_BITS, and has the value
+    in the middle of the step.
     """
     clip = math.floor(CLIP * 2**bits)
     margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
@@ -43,9 +46,10 @@ def residual_table(bits: int) -> Ints:
 
 
 def weight_table() -> Floats:
-    """Return the logistic function by score, in integer multiples of 2^-WEIGHT_BITS.
+    """Return the table of the logistic function by score, in units of 2^-WEIGHT_BITS.
 
-    Entries are evaluated in the middle of their steps; score 0 begins the upper half.
+    Scores go from −LARGEST_MARGIN to LARGEST_MARGIN in steps of 2^-STEP_BITS; each entry has the
+    value in the middle of its step.
     """
     reach = LARGEST_MARGIN << STEP_BITS
     scores = (np.arange(-reach, reach) + 0.5) / 2**STEP_BITS
@@ -53,36 +57,40 @@ def weight_table() -> Floats:
 
 
 def round_scores(scores: Floats) -> Ints:
-    """Return scores as integer multiples of 2^-SCORE_BITS, clipped."""
+    """Clip scores to ±LARGEST_SCORE, and return them as integers in units of 2^-SCORE_BITS."""
     clipped = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
     return np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
 
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
-    """Return the bin of each code by column; an ordered column has at most `most` bins."""
+    """Return for each column the bin of each code.
+
+    The codes of an ordered column are merged to at most `most` bins; other codes are bins.
+    """
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
 class Query(NamedTuple):
-    """The public form of sums by bin of all columns, followed by their totals."""
+    """The public sizes and limits of a release of sums by bin and of their totals."""
 
     n_classes: int
     n_columns: int
-    n_bins: int
-    clip: int  # of residuals
-    norm: int
+    n_bins: int  # of all columns together
+    clip: int  # the largest residual, in units of the sums
+    norm: int  # 1 or 2: the norm for clipping vectors of residuals
 
 
 @lru_cache(maxsize=256)
 def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
-    """Return the bounds of sums by bin, and of totals (docs/proofs.md, 'PrivGAM', 1 to 3).
+    """Return the bounds of the sums by bin, and of the totals (docs/proofs.md, 'PrivGAM', 1 to 3).
 
-    A record adds nonnegative numbers: at most `clip` to a cell of each column, and for a residual
-    of more than two classes as much again to other cells of the column.
+    A record adds nonnegative numbers: at most `clip` to one cell of each column. With residuals of
+    more than two classes it adds as much again, in sum, to other cells of the column.
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
-    # In the L2 norm a residual is clipped at 1/√2, and √2 is rounded up.
+    # With more than two classes, the L2 norm of a residual is clipped at 1/√2 = √2 · CLIP; √2 is
+    # rounded up, so that the bound holds in floating point.
     longer = ROOT_TWO if many and query.norm == 2 else 1.0
     made = []
     for n_columns, n_cells in ((query.n_columns, query.n_bins), (1, 1)):
@@ -94,7 +102,10 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
 
 
 class ScoredRows:
-    """The rows of one part; answers are sums of integers: see :class:`BinSums`."""
+    """The rows of one part of the records, which `Totals` asks for sums of integers.
+
+    :class:`BinSums` explains the parameters.
+    """
 
     def __init__(
         self, records: Records, maps: Sequence[Codes], n_classes: int, bits: int, norm: int
@@ -114,18 +125,18 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
     def counts(self, query: Query) -> Ints:
-        """Count the records by class and bin, then by class; each counts as `clip`."""
+        """Return the counts by class and bin, and by class (last), times `query.clip`."""
         counts = count_labels(self._rows, self._n_classes, self._n_bins)
         return self._with_totals(query.clip * counts)
 
     def _with_totals(self, sums: Ints) -> Ints:
-        # Each record is in one bin of the first column.
+        # Each record is in exactly one bin of the first column, so its bins add up to the total.
         totals = sums[..., : self._first].sum(axis=-1, keepdims=True)
         return np.concatenate([sums, totals], axis=-1)
 
     @adds_in_parts(lambda rows, scores, intercepts, query: bounds_of(query, True))
     def sums(self, scores: Ints, intercepts: Ints, query: Query) -> Ints:
-        """Sum the residuals at these scores: see :meth:`BinSums.sums`."""
+        """Return the sums of residuals at these scores, totals last: see :meth:`BinSums.sums`."""
         if self._n_classes == 2:
             table = residual_table(self._bits)
             by_label = residual_sums(self._rows, scores[0], intercepts[0], table, SHIFT)
@@ -137,19 +148,19 @@ class ScoredRows:
 
 
 class BinSums:
-    """Sums over records, in memory or partitioned, by class and bin of all columns.
+    """Sums over records (in memory or partitioned) by class and bin of all columns.
 
     Parameters
     ----------
     records : Records or PartedRecords
     maps : list of ndarray
-        The bin of each code, by column (:func:`bin_maps`). The bins of all columns are numbered
-        consecutively.
+        For each column, the bin of each code (:func:`bin_maps`). The sums have the bins of all
+        columns one after another.
     n_classes : int
     bits : int
-        Sums are integer multiples of 2^-bits.
+        Sums are integers in units of 2^-bits.
     norm : int
-        The norm, 1 or 2, for clipping residuals of more than two classes.
+        With more than two classes: 1 or 2, the norm for clipping vectors of residuals.
     """
 
     def __init__(
@@ -166,9 +177,9 @@ class BinSums:
         self._totals = Totals(records, make)
 
     def counts(self) -> list[Sum]:
-        """Return half of the number of records by class and bin, and by class alone.
+        """Return the numbers of records times `CLIP` = ½: by class and bin, and by class.
 
-        Shapes (n_classes, n_bins) and (n_classes,).
+        Their shapes are (n_classes, n_bins) and (n_classes,).
         """
         return self._ask("counts")
 
@@ -177,9 +188,7 @@ class BinSums:
         return [by_bin, totals.reshape(totals.shape[:-1])]
 
     def sums(self, scores: Ints, intercepts: Ints) -> list[Sum]:
-        """Return the sums of each class's own residuals, and of the other records' parts for it.
-
-        Both are by bin, with their totals.
+        """Return the sums of absolute residuals at the given scores, by bin and in total.
 
         Parameters
         ----------
@@ -189,6 +198,8 @@ class BinSums:
 
         Returns
         -------
-        Sums of shape (2, n_scores, n_bins), and (2, n_scores)
+        list of Sum
+            Of shape (2, n_scores, n_bins) and (2, n_scores). On the first axis, 0 is the sum over
+            the records of the score's own class, and 1 over all other records.
         """
         return self._ask("sums", scores, intercepts)

@@ -1,1 +1,1 @@
-"""Gradient boosting: without privacy, on synthetic records, and of private trees."""
+"""Gradient boosting without privacy, and on private synthetic records (MST, AIM)."""

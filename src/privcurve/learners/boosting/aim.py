@@ -1,4 +1,4 @@
-"""AIM: records drawn from a graphical model of noisy tables, and gradient boosting of these."""
+"""AIM: gradient boosting of synthetic records, drawn from a graphical model of noisy tables."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ TABLE = "round {}: counts of the chosen columns by their codes"
 
 SOURCE = "docs/proofs.md, 'AIM'"
 
-# The paper's: a budget for so many rounds a column, if noise stayed as it is at first; of each
-# round's, so much for its table, and the rest for the choice.
+# Constants of the paper. The first noise scale is such that the budget lasts ROUNDS_OF_COLUMN
+# rounds per column. Of the budget of a round, the share OF_TABLE pays for the table, and the rest
+# for the choice of the table.
 ROUNDS_OF_COLUMN, OF_TABLE = 16, 0.9
-# The mean size of a standard Gaussian number.
+# The mean absolute value of a standard Gaussian number.
 MEAN_NOISE = math.sqrt(2 / math.pi)
 
 # Steps of mirror descent after each round, and after the last one.
@@ -44,28 +45,27 @@ STEPS, LAST_STEPS = 50, 1000
 class AIMClassifier(SyntheticClassifier, AIMParameters):
     r"""Gradient boosting of synthetic records, which are drawn from a private graphical model.
 
-    After McKenna, Mullins, Sheldon and Miklau, *AIM: an adaptive and iterative mechanism for
-    differentially private synthetic data*, VLDB 2022: Gaussian noise on the counts of each column;
-    then rounds, in each of which the exponential mechanism chooses a table of the workload's
-    columns that the model of all answers gets wrong by most, beyond what noise would, and Gaussian
-    noise is put on it. Where a round told less than noise, the next have half of it, at four times
-    the cost; the last has what is left. The model is Private-PGM's
-    (:class:`~privcurve.learners.boosting.graphical.GraphicalModel`).
+    The method is by McKenna, Mullins, Sheldon and Miklau, *AIM: an adaptive and iterative mechanism
+    for differentially private synthetic data*, VLDB 2022. First it releases the counts of each
+    column with Gaussian noise. Then, in each round, the exponential mechanism chooses a table of
+    some columns whose error in the present model is large, compared with the error that noise would
+    cause; the table is released with Gaussian noise, and the model is fitted again. If a table
+    changes the model by less than noise would, later rounds get half of the noise, at four times
+    the cost. The last round spends the rest of the budget. The model is
+    :class:`~privcurve.learners.boosting.graphical.GraphicalModel` (Private-PGM).
 
-    The workload is the paper's TARGET: all triples of two columns and the label. A table's error
-    weighs as many columns as it shares with them, so that tables with the label are chosen first.
-    What is learnt from the records that are drawn is scikit-learn's
-    `HistGradientBoostingClassifier`. Proof: docs/proofs.md, 'AIM'.
+    The workload is the paper's TARGET: all triples of two columns and the label. The error of a
+    table is weighted by the number of columns that it shares with the workload's tables, so that
+    tables with the label are chosen first. Finally, scikit-learn's `HistGradientBoostingClassifier`
+    is trained on records drawn from the model. Proof: docs/proofs.md, 'AIM'.
 
     Parameters
     ----------
     most_cells : int
-        How many cells the model's junction tree may have; in a round the part of them that is
-        spent of the budget. The paper has ten million (80 MB), and hours.
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
-        public, and estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+        Maximum number of cells of the model's junction tree at the end. A round may use a part of
+        them: the part of the budget that is spent after it. The paper allows ten million cells
+        (80 MB), which takes hours.
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
@@ -73,7 +73,8 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
     Attributes
     ----------
     chosen_ : ndarray of shape (n_tables, 3)
-        The columns of each round's table, the label after the others; −1 is none.
+        The columns of the table that each round chose, the label last; −1 fills rows of tables with
+        fewer columns. The label's position is the number of columns.
     trees_, values_, start_, n_features_used_
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     """
@@ -119,7 +120,21 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
 
 
 class Rounds:
-    """The rounds of a fit: what each asks, and what the model makes of the answer."""
+    """The rounds of a fit: each releases the table of some columns and fits the model again.
+
+    Parameters
+    ----------
+    exact : mapping
+        The exact counts of all tables that a round may choose, by their columns.
+    n_columns : int
+        Number of columns, including the label.
+    total : float
+        The public or estimated number of records.
+    model : GraphicalModel
+        The model, already fitted to the counts of single columns.
+    budget : SharedBudget
+    curator : Curator
+    """
 
     def __init__(
         self,
@@ -138,9 +153,13 @@ class Rounds:
         self.left = 1 - OF_TABLE / ROUNDS_OF_COLUMN
 
     def run(self, most_cells: int) -> Ints:
-        """Spend the rest of the budget; return the columns that were chosen."""
+        """Run rounds until the budget is spent, and return the columns of the chosen tables.
+
+        The result has shape (n_rounds, 3); see `AIMClassifier.chosen_`.
+        """
         chosen: list[Columns] = []
-        # Without noise, asking for a table again gains nothing: stop then.
+        # At ε = ∞ there is no budget to spend: stop as soon as a table is chosen again, since
+        # exact tables do not improve.
         while self.left > 0 and (self.budget.private or len({*chosen}) == len(chosen)):
             self.curator.report(1 - self.left)
             if self.left <= 2 * self.share:
@@ -167,7 +186,8 @@ class Rounds:
             )
             for name in candidates
         ]
-        # A table's distance is 1-Lipschitz in its counts.
+        # The L1 distance of a table from the model is 1-Lipschitz in the table's counts, in the L1
+        # norm: the sensitivity of the counts bounds the sensitivity of the score.
         largest = max(self.weights[name] for name in candidates)
         distances = score_range(histogram_l1(neighbours, largest), neighbours)
         announced = Announced(CHOICE.format(k), score_range=distances, source=SOURCE)
@@ -178,7 +198,7 @@ class Rounds:
         model.fit(STEPS)
         moved = total * float(np.abs(model.table(name) - fitted[name]).sum())
         if moved <= MEAN_NOISE * table.scale * noisy.size:
-            # Four times the cost for half of the noise.
+            # The table was mostly noise. Halve the noise of later rounds, at four times the cost.
             self.share *= 4
         return name
 
@@ -187,13 +207,16 @@ class Rounds:
 
 
 def _call(announced: Announced, share: float, budget: SharedBudget, curator: Curator) -> Call:
-    """Take a share of the budget for a call."""
+    """Spend a share of the budget on a call, and return the call with its noise."""
     curator.spend(announced.what, share)
     return call_of(budget.entry(announced, share)) if budget.private else EXACT
 
 
 def _part(call: Call, total: float) -> float:
-    """Return the variance of a count's noise, as parts of all records; 1 where there is none."""
+    """Return the variance of the noise of a count divided by `total`.
+
+    If the call has no noise, return 1, so that all counts weigh the same.
+    """
     if not call.private:
         return 1.0
     deviation = call.scale / total
@@ -203,7 +226,7 @@ def _part(call: Call, total: float) -> float:
 def tables_with_label(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints
 ) -> dict[Columns, Floats]:
-    """Count records by all pairs of columns with the label, and by each column with it."""
+    """Return the joint counts of each column, and each pair of columns, with the label."""
     label = len(columns) - 1
     return {
         (*some, label): joint_counts(columns, places, counts, (*some, label))
@@ -213,7 +236,10 @@ def tables_with_label(
 
 
 def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
-    """Return all tables of some of the columns of each table, in a fixed order."""
+    """Add to tables with the label the tables of their columns without it, and of the label alone.
+
+    A table with the label has one or two other columns. The order of the result is fixed.
+    """
     smaller: dict[Columns, Floats] = {}
     for name in sorted(tables):
         table, (*others, label) = tables[name], name
@@ -225,8 +251,12 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Return how many columns a table shares with those of the workload, all together."""
+    """Return the number of columns that a table shares with each table of the workload, summed up.
+
+    The workload has a table for each pair of columns, together with the label.
+    """
     label = n_columns - 1
-    # Of the pairs of other columns so many have a given one; with one column alone there is one.
+    # The number of pairs that contain a given column, and of all pairs. With only one column, the
+    # workload is its table with the label.
     with_one, pairs = max(label - 1, 1), max(label * (label - 1) // 2, 1)
     return pairs * (label in name) + with_one * (len(name) - (label in name))

@@ -1,4 +1,4 @@
-"""The strong reference: gradient boosted trees without privacy."""
+"""Gradient boosted trees without privacy, a strong reference in comparisons."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoostingParameters):
     """scikit-learn's gradient boosted trees on the encoded columns; not private.
 
-    Codes are used as ordinal numbers, not one-hot. Bins of a numeric column are ordered, so one cut
-    of the code separates low from high values, while a cut of a 0/1 column separates one bin from
-    all others. The order of a nominal column's codes is meaningless, but two cuts isolate any
-    category. There are far fewer columns (Adult: 14 instead of 162), and the accuracy on Adult is
-    the same.
+    Codes are used as ordinal numbers, not one-hot encoded. In a numeric column one cut of the code
+    separates low from high values, whereas a cut of a one-hot column separates only one bin from
+    all others. In a nominal column the order of the codes is meaningless, but two cuts isolate any
+    category. There are far fewer columns than with one-hot encoding (Adult: 14 instead of 162), and
+    the accuracy on Adult is the same.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoo
     Attributes
     ----------
     model_ : sklearn.ensemble.GradientBoostingClassifier or None
-        None if all records have one label: then the score is constant.
+        None if all records have the same label: then the score is constant.
     n_features_used_ : int
-        Number of encoded columns that a tree cuts.
+        Number of encoded columns that trees split on.
     """
 
     _learner = "gradient_boosting"
@@ -52,7 +52,7 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoo
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
-            # scikit-learn refuses to fit one label.
+            # scikit-learn refuses records that all have the same label.
             self.model_ = None
             self.n_features_used_ = 0
             return PrivacyStatement.not_private(self._learner)

@@ -1,4 +1,4 @@
-"""Private-PGM: the distribution with the largest entropy that is nearest to noisy tables.
+"""Private-PGM: of the distributions nearest to noisy tables, the one with the largest entropy.
 
 After McKenna, Sheldon and Miklau, *Graphical-model based estimation and inference for differential
 privacy*, ICML 2019.
@@ -25,40 +25,40 @@ from privcurve.kernels.graphical import (
 )
 from privcurve.learners.boosting.synthetic import deal_places
 
-# The last step is the first that gains less than this part of the loss.
+# The descent stops at the first step that reduces the loss by less than this share of it.
 TOLERANCE = 1e-7
 
-# Columns in increasing order.
+# The positions of some columns, in increasing order.
 Columns = tuple[int, ...]
 
 
 class Measured(NamedTuple):
     """The measured joint table of some columns, and the model's parameters for it."""
 
-    table: Floats  # the weighted mean of the measured tables, as parts of all records
+    table: Floats  # the weighted mean of all measurements, each divided by the number of records
     weights: Floats  # one over the variance of each cell
-    theta: Floats  # the model's parameters
+    theta: Floats  # the model's parameters: a logarithm for each cell
 
 
 class Tree(NamedTuple):
-    """A junction tree: the root first, parents before children."""
+    """A junction tree. Its cliques are listed with the root first and parents before children."""
 
     cliques: list[Columns]
-    parents: Ints  # −1 for the root
-    adjacent: Bools  # of the triangulated graph
-    beliefs: list[Floats]  # the joint tables of cliques, flat
+    parents: Ints  # the position of each clique's parent; −1 for the root
+    adjacent: Bools  # (n_columns, n_columns): the edges of the triangulated graph
+    beliefs: list[Floats]  # the model's joint table of each clique, flat
 
 
 class GraphicalModel:
-    """A distribution over all columns, of which some joint tables were measured.
+    """A distribution over all columns, fitted to noisy joint tables of some of them.
 
-    Its density is a product of positive functions of the measured columns. The last column is the
-    label, with which tables are asked for.
+    Its density is a product with one positive factor per measured table, a function of the table's
+    columns. The last column is the label.
 
     Parameters
     ----------
     widths : sequence of int
-        The number of places of each column.
+        The number of places (values) of each column.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -66,16 +66,21 @@ class GraphicalModel:
         self._sizes = np.array(self.widths, dtype=np.float64)
         self.measured: dict[Columns, Measured] = {}
         self._step = 1.0
-        # Indices into the tables of the present cliques.
+        # Cached results of `index_of`, by a clique (or a clique with the label) and some of its
+        # columns.
         self._indices: dict[tuple[Columns, Columns], Index] = {}
         self.loss = 0.0
 
     def shape(self, columns: Columns) -> tuple[int, ...]:
-        """Return the shape of the joint table of some columns."""
+        """Return the shape of the joint table of the given columns."""
         return tuple(self.widths[column] for column in columns)
 
     def measure(self, columns: Columns, table: Floats, variance: Floats | float) -> None:
-        """Record a noisy table, as parts of all records, for the next `fit`."""
+        """Store a noisy table, divided by the number of records, for the next `fit`.
+
+        `variance` is the variance of the noise of its cells. Several tables of the same columns are
+        averaged, weighted by their precision.
+        """
         weights = np.broadcast_to(1 / np.asarray(variance, dtype=np.float64), table.shape)
         former = self.measured.get(columns)
         if former is None:
@@ -86,13 +91,14 @@ class GraphicalModel:
         self.measured[columns] = Measured(mean, both, former.theta)
 
     def fit(self, n_steps: int) -> None:
-        """Move the model nearer to the measured tables, from its present parameters."""
+        """Improve the fit to the measured tables by up to `n_steps` descent steps."""
         tree = self.tree = self._junction_tree()
         label = (len(self.widths) - 1,)
         there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
         self._indices = {key: index for key, index in self._indices.items() if key[0] in there}
         names, tables = list(self.measured), list(self.measured.values())
-        # Any clique with these columns will do: the smallest is the quickest.
+        # Compare each measured table with a clique that contains its columns. All cliques agree on
+        # it; the smallest is the fastest.
         items = [self._clique_of(name) for name in names]
         index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
         firsts = bin_starts([measured.table.size for measured in tables])
@@ -105,7 +111,7 @@ class GraphicalModel:
             cells,
             TableCells(np.array(items), starts, _join_indices(index, firsts)),
             aims,
-            # With weights of about one, steps have about the size one.
+            # Scaled weights make a step size of about 1 suitable, whatever the noise.
             weights / weights.max(),
             theta,
             beliefs,
@@ -118,7 +124,7 @@ class GraphicalModel:
         tree.beliefs[:] = np.split(beliefs, cells.starts[1:-1])
 
     def _cells_of(self, tree: Tree) -> CliqueCells:
-        """Return the tree in the form that the kernel's loops take."""
+        """Return the tree in the form that the kernel takes."""
         parts = self._separators(tree)
         below = [
             self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)
@@ -138,14 +144,17 @@ class GraphicalModel:
         )
 
     def _index(self, columns: Columns, some: Columns) -> Index:
-        """Return the cell of the table of some columns for each cell of the table of a clique."""
+        """Return `index_of` the columns of a clique and some of them, cached."""
         key = columns, some
         if key not in self._indices:
             self._indices[key] = index_of(columns, some, self.widths)
         return self._indices[key]
 
     def _junction_tree(self) -> Tree:
-        """Return the junction tree of the measured columns, by a greedy triangulation."""
+        """Return a junction tree whose cliques contain all measured tables, without beliefs.
+
+        It comes from a greedy triangulation of a graph: columns are adjacent if they share a table.
+        """
         n = len(self.widths)
         adjacent = np.zeros((n, n), dtype=bool)
         for columns in self.measured:
@@ -153,8 +162,8 @@ class GraphicalModel:
         cliques = np.zeros((n, n), dtype=bool)
         kept = triangulate(adjacent, self._sizes, math.inf, cliques)[1]
         left = [tuple(np.flatnonzero(row).tolist()) for row in cliques[kept]]
-        # The root has the label; each further clique shares as many columns as possible with an
-        # earlier one.
+        # Build a maximum spanning tree (Prim's algorithm): the root contains the label, and each
+        # next clique shares as many columns as possible with an earlier clique, its parent.
         root = next(clique for clique in left if n - 1 in clique)
         left.remove(root)
         order, parents = [root], [-1]
@@ -176,9 +185,10 @@ class GraphicalModel:
         ]
 
     def candidates_within(self, candidates: Sequence[Columns], most: float) -> list[int]:
-        """Return the candidates whose measurement leaves the tree with so many cells at most.
+        """Return the positions of the candidates that can be measured within a limit of cells.
 
-        Those inside a clique are always allowed.
+        After the measurement of one more candidate, the junction tree must have at most `most`
+        cells. A candidate inside a clique adds no cells and is always allowed.
         """
         beyond = np.array([self._clique_of(columns) < 0 for columns in candidates])
         others = np.full((len(candidates), max(map(len, candidates))), -1, dtype=np.int64)
@@ -189,14 +199,14 @@ class GraphicalModel:
         return np.flatnonzero(sizes <= most).tolist()
 
     def _clique_of(self, columns: Columns) -> int:
-        """Return the smallest clique that has all of the columns, −1 if none has."""
+        """Return the position of the smallest clique that contains the columns; −1 if none does."""
         wanted = {*columns}
         having = [k for k, clique in enumerate(self.tree.cliques) if wanted <= {*clique}]
         cliques = self.tree.cliques
         return min(having, key=lambda k: math.prod(self.shape(cliques[k])), default=-1)
 
     def table(self, columns: Columns) -> Floats:
-        """Return the joint table of columns that are in one clique."""
+        """Return the model's joint table of columns; ValueError if no clique contains them all."""
         k = self._clique_of(columns)
         if k < 0:
             raise ValueError(f"columns {columns} are in no clique together")
@@ -209,7 +219,7 @@ class GraphicalModel:
         return np.asarray(summed, dtype=np.float64).reshape(shape)
 
     def tables_with_label(self) -> dict[Columns, Floats]:
-        """Return the joint tables of all pairs of columns with the label, and of each column."""
+        """Return the model's tables of each column, and each pair of columns, with the label."""
         label = len(self.widths) - 1
         cliques, cells = self._add_label()
         tables: dict[Columns, Floats] = {}
@@ -236,10 +246,11 @@ class GraphicalModel:
         neighbours: Sequence[Sequence[int]],
         tables: dict[Columns, Floats],
     ) -> None:
-        """Add the tables of a column with those that it has no clique with.
+        """Add to `tables` the tables of column `a` with columns that share no clique with it.
 
-        Given what two cliques have in common the column tells nothing more of the next one: its
-        joint table with that is carried on from clique to clique.
+        Given the columns that two adjacent cliques share, `a` is independent of the rest of the
+        next clique. So its joint table with the shared columns is carried from clique to clique,
+        starting at the cliques that contain `a`.
         """
         label, width = len(self.widths) - 1, self.widths[a]
         ways: list[tuple[int, int, Floats]] = []
@@ -276,7 +287,7 @@ class GraphicalModel:
         return table
 
     def _add_label(self) -> tuple[list[Columns], list[Floats]]:
-        """Return the cliques with the label put into each, and their tables."""
+        """Return the cliques, each extended by the label, and their joint tables."""
         label = len(self.widths) - 1
         cliques: list[Columns] = []
         cells: list[Floats] = []
@@ -286,7 +297,9 @@ class GraphicalModel:
                 cliques.append(clique)
                 cells.append(own)
                 continue
-            # Given the separator the label tells nothing more; the label comes last.
+            # Given the separator, the label is independent of the rest of the clique. So the table
+            # is the clique's table times the label's distribution given the separator. The label is
+            # the last axis.
             parent, wanted = int(self.tree.parents[k]), (*parts[k], label)
             joint = self._sum_cells(cells[parent], self._index(cliques[parent], wanted), wanted)
             joint = joint.reshape(-1, self.widths[label])
@@ -298,9 +311,10 @@ class GraphicalModel:
         return cliques, cells
 
     def draw(self, n: int, coins: np.random.Generator) -> list[Ints]:
-        """Draw records clique by clique: the places of each column.
+        """Draw `n` records, and return the place of each record in each column.
 
-        Their counts are those of the cliques' tables but for rounding, which coins decide.
+        The records are drawn clique by clique. Their counts follow the cliques' tables as closely
+        as whole numbers can; `coins` decides the rounding.
         """
         drawn: dict[int, Ints] = {}
         tree = self.tree
@@ -333,13 +347,16 @@ def _common_columns(one: Columns, other: Columns) -> Columns:
 
 
 def _join_indices(parts: Sequence[Index], firsts: Ints) -> Index:
-    """Return indices one after another, each with its first cell added."""
+    """Concatenate indices after adding to each the number of its first cell."""
     shifted = [part + np.int32(first) for part, first in zip(parts, firsts, strict=False)]
     return np.concatenate([np.zeros(0, dtype=np.int32), *shifted])
 
 
 def index_of(columns: Columns, some: Columns, widths: tuple[int, ...]) -> Index:
-    """Return the cell of the table of some columns for each cell of the table of all."""
+    """Map each cell of the joint table of `columns` to its cell in the table of `some` of them.
+
+    Both tables are flat; summing by this index gives the smaller table.
+    """
     index = np.zeros((1,) * len(columns), dtype=np.int32)
     stride = 1
     for column in reversed(some):

@@ -1,4 +1,4 @@
-"""MST: records drawn from a tree of noisy counts of pairs, and gradient boosting of these."""
+"""MST: gradient boosting of synthetic records, drawn from a tree of noisy tables of pairs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ PAIRS = "counts of the chosen pairs of columns by both codes"
 
 SOURCE = "docs/proofs.md, 'MST'"
 
-# A code is rare if its count is below so many deviations of its noise.
+# A code is rare if its noisy count is below this many standard deviations of the noise.
 RARE = 3.0
-# How far sums of the fitted tables may be from each other, as a part of all records.
+# The solver stops when fitted tables agree: sums that must be equal differ by at most this share of
+# the records.
 TOLERANCE = 1e-6
 MOST_STEPS = 2_000
 
@@ -43,25 +44,27 @@ Pair = tuple[int, int]
 class MSTClassifier(SyntheticClassifier):
     r"""Gradient boosting of synthetic records, which are drawn from a private tree of columns.
 
-    After McKenna, Miklau and Sheldon, *Winning the NIST contest: a scalable and general approach to
-    differentially private synthetic data*, Journal of Privacy and Confidentiality 11(3), 2021, with
-    their budget and their code's steps: Gaussian noise on the counts of each column, the label
-    among them; rare codes of a column put together; a spanning tree of the columns, edge by edge by
-    the exponential mechanism, whose score of a pair is the L1 distance between its counts and those
-    that columns alone would give; Gaussian noise on the counts of these pairs; and the distribution
-    of largest entropy that comes nearest to all of these counts. Of a tree that is the one with the
-    nearest tables that agree (least squares, none negative), which are found here by their dual.
-    What the paper leaves to whoever has the records is then scikit-learn's
-    `HistGradientBoostingClassifier`. In a tree only the columns that are tied to the label tell of
-    it: boosting can learn no more than naive Bayes on these. Proof: docs/proofs.md,
-    'MST'.
+    The method is by McKenna, Miklau and Sheldon, *Winning the NIST contest: a scalable and general
+    approach to differentially private synthetic data*, Journal of Privacy and Confidentiality
+    11(3), 2021. The steps and their shares of the budget are as in the authors' code:
+
+    1. Release the counts of each column, including the label, with Gaussian noise, and merge the
+       rare codes of each column.
+    2. Choose a spanning tree of the columns, edge by edge, by the exponential mechanism. The score
+       of a pair is the L1 distance between its counts and the counts if both were independent.
+    3. Release the counts of the chosen pairs with Gaussian noise.
+    4. Find the distribution nearest to all these counts that has the largest entropy. For a tree it
+       is given by the nearest nonnegative tables (in least squares) that agree with each other;
+       they are found here by the dual problem.
+    5. Draw records from it, and train scikit-learn's `HistGradientBoostingClassifier` on them (the
+       paper leaves the use of the records open).
+
+    In a tree, the label depends only on the columns that are adjacent to it, so boosting can learn
+    no more than naive Bayes on these columns. Proof: docs/proofs.md, 'MST'.
 
     Parameters
     ----------
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
-        public, and estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
@@ -69,7 +72,8 @@ class MSTClassifier(SyntheticClassifier):
     Attributes
     ----------
     edges_ : ndarray of shape (n_columns, 2)
-        The pairs of the tree, in the order of their choice; the label comes after the columns.
+        The pairs of columns of the tree, in the order of the choices. The label has the position
+        after the last column.
     trees_, values_, start_, n_features_used_
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     """
@@ -80,7 +84,8 @@ class MSTClassifier(SyntheticClassifier):
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
         columns, pairs = (feature_histograms_l2(m, self.neighbours) for m in (d + 1, d))
-        # A pair's distance is 1-Lipschitz in its counts.
+        # The score of a pair is 1-Lipschitz in its counts, in the L1 norm: the sensitivity of the
+        # counts bounds the sensitivity of the score.
         distances = score_range(histogram_l1(self.neighbours), self.neighbours)
         return [
             Announced(COUNTS, share=third, l2=columns, source=SOURCE),
@@ -117,7 +122,11 @@ class MSTClassifier(SyntheticClassifier):
 def spanning_tree(
     columns: Sequence[Column], tables: Mapping[Pair, Floats], total: float, curator: Curator
 ) -> list[Pair]:
-    """Choose pairs that join all columns, by how far they are from what columns alone say."""
+    """Choose privately the edges of a spanning tree of the columns.
+
+    The score of a pair is the L1 distance between its counts, `tables`, and the counts that follow
+    from the noisy counts of both columns if these are independent.
+    """
     alone = [column.nearest(total) for column in columns]
     scores = {
         (a, b): np.abs(table - np.outer(alone[a], alone[b]) / total).sum()
@@ -136,18 +145,23 @@ def spanning_tree(
 def nearest_tables(
     columns: Sequence[Column], measured: Sequence[Floats], edges: Sequence[Pair], total: float
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return the tables of columns and of the edges of a tree that are nearest to noisy ones.
+    """Fit consistent tables of the columns and of the tree's edges to the noisy tables.
 
-    Nearest in least squares, weighted by the variances of the noise, of all tables without negative
-    counts that agree: rows and columns of an edge's table add up to those of its columns, all to
-    `total`. Such tables are those of one distribution, as edges form a tree. In the dual each
-    demand has a multiplier, and a table is max(0, noisy + variance · its multipliers); what is
-    minimised is convex and smooth.
+    The tables (divided by `total`) minimise the squared distance to the noisy ones, weighted by the
+    inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the margins of
+    an edge's table are the tables of its columns. As the edges form a tree, such tables are the
+    margins of one distribution. The dual problem, which is convex and smooth, has a multiplier for
+    each equation; a table is max(0, noisy + variance · its multipliers).
+
+    Returns
+    -------
+    tuple of lists of ndarray
+        The table of each column, and of each edge, as shares of the records.
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])
-    # There is one pair fewer than columns, so the noise of pairs has this part of the columns'
-    # variance.
+    # The variance of the pairs' noise, in units of the variance of the columns' noise: both get the
+    # same budget, and there is one pair fewer than columns.
     variance = len(edges) / len(columns)
 
     def tables(multipliers: Floats) -> tuple[list[Floats], list[Floats]]:
@@ -189,9 +203,10 @@ def draw_records(
     n: int,
     coins: np.random.Generator,
 ) -> list[Ints]:
-    """Draw records from the tables of a tree, column by column: the places of each column.
+    """Draw `n` records from the tables of a tree, and return the places of the records by column.
 
-    Their counts are those of the tables but for rounding, which coins decide (as the authors do).
+    The counts of the records follow the tables as closely as whole numbers can; `coins` decides the
+    rounding (as in the authors' code).
     """
     drawn = {0: deal_places(singles[0], n, coins)}
     while len(drawn) < len(singles):
@@ -202,7 +217,7 @@ def draw_records(
             drawn[end] = np.zeros(n, dtype=np.int64)
             for place, row in enumerate(rows):
                 matches = np.flatnonzero(drawn[start] == place)
-                # A place without any counts has those of the column.
+                # If the edge's table has no records at this place, use the column's own table.
                 weights = row if row.sum() > 0 else singles[end]
                 drawn[end][matches] = deal_places(weights, len(matches), coins)
     return [drawn[column] for column in range(len(singles))]

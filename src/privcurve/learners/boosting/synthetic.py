@@ -1,4 +1,4 @@
-"""What learners share that draw records from private counts and boost trees on these."""
+"""Shared code of learners that draw synthetic records and train boosted trees on them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,22 @@ from privcurve.privacy.sealed import kernel, take
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
-    """A learner that draws records from counts with noise, and boosts trees on these.
+    """Base of learners that draw synthetic records from noisy counts and boost trees on them.
 
-    The label is a column like the others; it comes last.
+    The counts treat the label as one more column, the last.
 
     Parameters
     ----------
     n_rounds : int
-        Of boosting, otherwise with scikit-learn's defaults, without early stopping.
+        Number of boosting rounds. Other settings are scikit-learn's defaults, without early
+        stopping.
     most_records : int
-        The most records that are drawn; otherwise as many as there are, or are estimated.
-    n_groups, ordered, neighbours, epsilon, delta, calibration
+        Maximum number of synthetic records. Up to this limit, as many are drawn as there are
+        records (or are estimated, if the number is not public).
+    neighbours : str
+        ``replace-one``; or ``add-remove``, as in the papers: the number of records is then not
+        public, and is estimated from the first counts.
+    n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
@@ -43,11 +48,13 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     Attributes
     ----------
     trees_ : Trees
+        The questions of the trees' nodes.
     values_ : ndarray of shape (n_trees, n_nodes, 1)
+        The value of each leaf.
     start_ : float
-        Added to the values of a row's leaves for its score.
+        The score of a row is `start_` plus the values of its leaves.
     n_features_used_ : int
-        The number of columns that trees read.
+        Number of columns that trees ask about.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"trees_": Trees, "values_": Floats, "start_": float}
@@ -55,9 +62,24 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _columns(
         self, records: Records, call: Call, curator: Curator, least: float
     ) -> tuple[list[Column], list[Ints], float]:
-        """Count each column with noise; return columns, places of records, and the number of these.
+        """Release the counts of each column and the label with noise.
 
-        Codes with noisy counts below `least` share a place.
+        Parameters
+        ----------
+        records : Records
+        call : Call
+            The mechanism call of the release.
+        curator : Curator
+        least : float
+            Codes of a column with noisy counts below `least` share one place.
+
+        Returns
+        -------
+        columns : list of Column
+        places : list of ndarray
+            The place of each record in each column.
+        total : float
+            The number of records, or an estimate if it is not public.
         """
         codes, signs, counts, _ = records
         groups = self._groups()
@@ -75,7 +97,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         """Return the number of records, or an estimate if it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
-        # Each column gives an estimate, whose variance grows with its number of codes.
+        # The counts of each column add up to an estimate whose variance is proportional to the
+        # number of codes. Average the estimates with inverse weights.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
         return max(dot(weights, sums) / total(weights), 1.0)
@@ -83,7 +106,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
     ) -> None:
-        """Boost trees on drawn records, by the places of their columns."""
+        """Boost trees on drawn records, given by their places in each column."""
         drawn = [column.codes(place, coins) for column, place in zip(columns, places, strict=True)]
         self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
 
@@ -94,12 +117,13 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
         signs = (2 * labels - 1).astype(np.int8)
         if only := only_label(signs):
-            # scikit-learn refuses to fit one label.
+            # scikit-learn refuses records that all have the same label: the score is constant.
             none = np.zeros((1, 1), dtype=np.int64)
             self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
             self.start_, self.n_features_used_ = CERTAIN * only, 0
             return
-        # scikit-learn may sample records to cut bins; the sample follows from a public number.
+        # scikit-learn may choose bins from a random sample of the (synthetic) records. The sample
+        # need not be secret, so its seed is fixed.
         model = HistGradientBoostingClassifier(
             max_iter=int(self.n_rounds), early_stopping=False, random_state=0
         ).fit(codes, signs)
@@ -109,7 +133,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a tree asks about a column below another one."""
+        """Whether a path of a tree asks about more than one column."""
         return ask_two_columns(self.trees_)
 
     def _restore(self) -> None:
@@ -118,7 +142,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
         inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
         require(inside, "its trees are of other columns")
-        # Children come after their parent, so every path ends.
+        # If children come after their parent, every path ends.
         on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
         require((on | (trees.child == 0)).all(), "its trees have no end")
         require(self.values_.shape == (*shape, 1), "it has not one value a node")
@@ -130,15 +154,15 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 
 
 class Column(NamedTuple):
-    """A column as the model sees it: its rare codes share the last place."""
+    """A column after merging: each frequent code has a place, and the rare codes share the last."""
 
     places: Ints  # the place of each code
-    counts: Floats  # of each place, with noise
-    variances: Floats  # of the noise of each place, in units of the noise of one code
+    counts: Floats  # the noisy count of each place
+    variances: Floats  # the variance of each count's noise, in units of the variance for one code
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:
-        """Return the column whose codes with noisy counts below `least` share a place."""
+        """Return a column; its codes with noisy counts below `least` share one place."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
         sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
@@ -150,8 +174,12 @@ class Column(NamedTuple):
         return len(self.counts)
 
     def nearest(self, total: float) -> Floats:
-        """Return the counts nearest to the noisy ones that are at least 0 and add up to `total`."""
-        # When all counts are lowered, the largest ones stay above 0 longest.
+        """Return the nonnegative counts that add up to `total` and are nearest to the noisy ones.
+
+        Nearest is in least squares, weighted by the inverse variances.
+        """
+        # They are max(0, count + variance · level) for one level. As the level falls, the counts
+        # reach 0 in increasing order of count/variance.
         order = np.argsort(-self.counts / self.variances, kind="stable")
         sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
         levels = (total - sums) / weights
@@ -159,7 +187,7 @@ class Column(NamedTuple):
         return np.maximum(self.counts + self.variances * levels[last], 0.0)
 
     def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
-        """Draw a code for each place; all codes in a place are equally likely."""
+        """Draw a code for each given place; all codes of a place are equally likely."""
         order = np.argsort(self.places, kind="stable")
         sizes = np.bincount(self.places)
         offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
@@ -168,7 +196,10 @@ class Column(NamedTuple):
 
 @kernel
 def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
-    """Count records by cell."""
+    """Return the number of records in each cell, as an array of the given shape.
+
+    `cells` are flat positions in the array; `counts` are the records of each row.
+    """
     counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
     return np.asarray(counted, dtype=np.float64).reshape(shape)
 
@@ -177,7 +208,7 @@ def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
 def joint_counts(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints, some: Sequence[int]
 ) -> Floats:
-    """Count records by their places in some columns, with an axis for each column."""
+    """Return the number of records by their places in `some` columns, with an axis per column."""
     cells = np.zeros(len(counts), dtype=np.int64)
     for column in some:
         cells = cells * columns[column].width + places[column]
@@ -185,7 +216,7 @@ def joint_counts(
 
 
 def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
-    """Return n places in random order, each in proportion to its weight, up to rounding."""
+    """Return `n` places in random order, each as often as its weight demands, up to rounding."""
     # If noise leaves no count above 0, all places are equally likely.
     weights = weights if weights.sum() > 0 else np.ones_like(weights)
     shares = n * weights / weights.sum()
@@ -199,9 +230,11 @@ def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
 def trees_of(
     model: HistGradientBoostingClassifier, groups: Sequence[Codes], n_bins: Ints
 ) -> tuple[Trees, Floats]:
-    """Return the trees of scikit-learn's model of groups as questions about codes.
+    """Convert the trees of a scikit-learn model that was fitted on groups of codes.
 
-    A node's two children are neighbours, and come after it; the first is for the answer yes.
+    Returns the trees, and the value of each node. A node of the result asks whether the code of a
+    column is in a range. Its two children are stored side by side, after it; the first is for the
+    answer yes.
     """
     grown = [tree.nodes for (tree,) in model._predictors]
     shape = len(grown), max(len(nodes) for nodes in grown)

@@ -1,4 +1,4 @@
-"""The table of learners: facts about each, without its code."""
+"""The table of this project's learners: an entry for each, without importing its code."""
 
 from __future__ import annotations
 

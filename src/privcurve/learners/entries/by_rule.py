@@ -1,7 +1,7 @@
-"""Proved learners at one public setting each, used by default in comparisons and selections.
+"""Proved learners, each with one fixed setting: the default of comparisons and selections.
 
-The settings were fixed beforehand and independently of any user's records: they are the small
-settings of the study `frontier`, and rules.
+The settings were fixed beforehand, mostly as in the study `frontier`, and do not depend on any
+user's records.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "noisy_majority": {"learner": "noisy_majority"},
 }
 
-# The default learner of a release: it supports any δ, any number of classes, and partitioned
-# records.
+# The default learner of a release, because it supports any δ, any number of classes, and
+# partitioned records.
 DEFAULT = "privgam"
 
 
 def title(spec: Mapping[str, Any]) -> str:
-    """Return the name of a learner at its setting."""
+    """Return the title of an item of `LEARNERS`: its own, or the learner's."""
     return spec.get("title", registry.entry(spec["learner"]).title)
 
 
-def name_of(learner: str, setting: Mapping[str, Any]) -> str:
-    """Return the title of a learner at a setting, from `LEARNERS` if the setting is there."""
+def name_of(learner: str, setting: Mapping[str, object]) -> str:
+    """Return the title of a learner with a setting: the title in `LEARNERS`, or the learner's."""
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)
@@ -61,7 +61,10 @@ def name_of(learner: str, setting: Mapping[str, Any]) -> str:
 def suitable_learners(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the learners that support `n_classes` and `delta`, and why the others do not."""
+    """Return the items of `specs` that support `n_classes` and `delta`, and why others do not.
+
+    A learner without δ > 0 counts as suitable: it is trained with δ = 0.
+    """
     suitable: dict[str, Mapping[str, Any]] = {}
     left_out = []
     for label, spec in specs.items():

@@ -1,8 +1,8 @@
-"""Estimated seconds of one fit of each learner, which determine the sizes of jobs.
+"""Estimated seconds of one fit of each learner; the workflow groups runs into jobs by them.
 
-Measured on one core, including scoring; ``seconds(setting, n_rows, n_columns)`` with a complete
-setting and the encoded columns. A wrong estimate only makes jobs shorter or longer than
-``seconds_per_job``.
+Each function takes all hyperparameters of a learner and the shape of the encoded matrix. The
+coefficients were measured on one core, for training and scoring. A wrong estimate does no harm but
+jobs that are shorter or longer than ``seconds_per_job``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 
 def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosting."""
+    """Return the cost of LazyBB with 1-rules or trees."""
     if setting["weak_learner"] == "topdown":
         return 1e-3 + float(setting["n_rounds"]) * _tree(setting, n_rows, n_columns)
     return _rules(float(setting["n_rounds"]), n_rows, n_columns)
 
 
-def one_rule(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def one_rule(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of a 1-rule."""
     return _rules(1.0, n_rows, n_columns)
 
@@ -27,18 +27,19 @@ def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
     return 5e-4 + 2e-10 * n_rounds * n_rows * n_columns
 
 
-def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of topdown."""
+def topdown(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
+    """Return the cost of one DP-TopDown tree."""
     return 1e-3 + _tree(setting, n_rows, n_columns)
 
 
 def _tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = min(int(setting["depth"]), 10)
-    # Each level of splits reads at most half of the rows again; noise grows with the nodes.
+    # Below the root, each level reads only the smaller child of each split, at most half of the
+    # rows. The last term is the noise of each node.
     return 1e-4 + 5e-10 * (1 + depth / 2) * n_rows * n_columns + 4e-6 * 2**depth
 
 
-def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of logistic regression, private or not."""
     return 1e-2 + 2.2e-7 * n_rows * n_columns
 
@@ -49,71 +50,74 @@ def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of dp ebm."""
+    """Return the cost of DP-EBM: a histogram of one column per round and column."""
     return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
 
 
 def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of diffprivlib's trees, single or in a forest."""
     n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
-    # Python loops over nodes, over each record's path, and over leaves with records.
+    # diffprivlib loops in Python over all nodes, and over all leaves that have records.
     leaves = min(2.0**depth, n_rows / n_trees)
     each = 2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees)
     return 0.01 + 1.2e-7 * n_rows * depth + n_trees * each
 
 
-def dpl_logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of diffprivlib's logistic regression: some hundred steps on all numbers."""
+def dpl_logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
+    """Return the cost of diffprivlib's logistic regression: some hundred passes over the matrix."""
     return 2e-2 + 3e-7 * n_rows * n_columns
 
 
-def dpl_gaussian_nb(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def dpl_gaussian_nb(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of diffprivlib's naive Bayes."""
     return 1e-2 + 1e-3 * n_columns + 3e-8 * n_rows * n_columns
 
 
-def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def majority(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting labels."""
     return 2e-3
 
 
-def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def noisy_bayes(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosted random trees: each record's path through each tree, twice."""
+    """Return the cost of boosted random trees.
+
+    Each record passes through each tree twice: for the sums of the leaves, and for its new score.
+    """
     trees, depth = float(setting["n_trees"]), int(setting["depth"])
     rounds = trees / min(trees, float(setting["batch"]))
     sent = 5e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
     return 5e-3 + sent + 2.2e-9 * trees * depth * n_rows
 
 
-def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def privgam(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of PrivGAM: at most 12 sums over all columns, and a network on their bins."""
     return 5e-3 + n_columns * (2e-3 + 5e-6 * n_columns + 3.2e-8 * n_rows)
 
 
 def dp_newton(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of joint Newton steps: a Gram matrix, and each step reads all columns."""
+    """Return the cost of joint Newton steps: one Gram matrix, and a pass over all rows per step."""
     return 1e-2 + n_rows * n_columns * (2e-9 * n_columns + 1e-8 * float(setting["n_steps"]))
 
 
 def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of gradient descent: each step reads all columns."""
+    """Return the cost of gradient descent: a pass over all rows per step."""
     return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])
 
 
 def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of stochastic gradient descent: of steps, and of records in batches."""
+    """Return the cost of DP-SGD: a cost per step, and a cost per record in a batch."""
     n_steps = float(setting["n_epochs"]) / float(setting["batch_rate"])
     width = 1 + float(setting["n_hidden"])
     each = 1e-4 + 1e-9 * n_rows + 1e-6 * n_columns * width
     return n_steps * each + 3e-8 * setting["n_epochs"] * n_rows * n_columns * width
 
 
-def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def boosted_adassp(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of Boosted AdaSSP: like Newton steps, one per round."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
 
@@ -125,8 +129,8 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 5e-2 + 3e-9 * n_rows * (n_columns * n_columns) + boosting
 
 
-def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of AIM: counts of all triples with the label, rounds, and boosting."""
-    # The number of rounds depends on ε, and each takes longer as the model grows.
+def aim(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
+    """Return the cost of AIM: counts of all pairs of columns with the label, rounds, boosting."""
+    # A rough average: the number of rounds depends on ε, and each takes longer as the model grows.
     rounds = 0.3 * n_columns
     return rounds + mst(setting, n_rows, n_columns)

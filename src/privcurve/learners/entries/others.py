@@ -1,4 +1,4 @@
-"""Other libraries' learners, methods without privacy, and the learner that selects settings."""
+"""Entries of other libraries' learners, of methods without privacy, and of `tuned`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from privcurve.learners.entries import parameters as declared
 from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
-# Seconds of a fit of a user's own learner, whose cost is unknown.
+# Fields of the entries of diffprivlib's learners.
+DIFFPRIVLIB: dict[str, Any] = {
+    "calibrations": (PUBLISHED,),
+    "requires": "diffprivlib",
+    "peer": True,
+}
+
+# A guess of the seconds of a fit of a user's own learner, whose entry is not read here.
 _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a private selection: its runs, with average settings."""
+    """Return the cost of a private selection: the expected runs, each with a middle setting."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):
@@ -50,45 +57,37 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         name="dpl_random_forest",
         path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
         title="Random forest (diffprivlib)",
-        calibrations=(PUBLISHED,),
+        **DIFFPRIVLIB,
         parameters=parameters_of(declared.DiffprivlibForestParameters),
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
-        requires="diffprivlib",
-        peer=True,
     ),
     LearnerEntry(
         name="dpl_decision_tree",
         path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
         title="Decision tree (diffprivlib)",
-        calibrations=(PUBLISHED,),
+        **DIFFPRIVLIB,
         parameters=parameters_of(declared.DiffprivlibTreeParameters),
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
-        requires="diffprivlib",
-        peer=True,
     ),
     LearnerEntry(
         name="dpl_logistic_regression",
         path="privcurve.learners.peers.diffprivlib_scaled:DiffprivlibLogisticRegressionClassifier",
         title="Logistic regression (diffprivlib)",
-        calibrations=(PUBLISHED,),
+        **DIFFPRIVLIB,
         parameters=parameters_of(declared.PenaltyParameters),
         seconds=costs.dpl_logistic_regression,
         takes=("ordered",),
-        requires="diffprivlib",
-        peer=True,
     ),
     LearnerEntry(
         name="dpl_gaussian_nb",
         path="privcurve.learners.peers.diffprivlib_scaled:DiffprivlibGaussianNBClassifier",
         title="Gaussian naive Bayes (diffprivlib)",
-        calibrations=(PUBLISHED,),
+        **DIFFPRIVLIB,
         seconds=costs.dpl_gaussian_nb,
         takes=("ordered",),
         neighbours=(ADD_REMOVE,),
-        requires="diffprivlib",
-        peer=True,
     ),
     # Methods without privacy.
     LearnerEntry(
@@ -120,7 +119,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         multiclass=True,
         peak=(87, 2.7),
     ),
-    # Private selection of settings of any proved learner.
+    # Private selection among the settings of proved learners.
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",

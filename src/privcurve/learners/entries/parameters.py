@@ -1,6 +1,8 @@
-"""The hyperparameters of the learners, each declared once: entries and classes both use these.
+"""The hyperparameters of the learners, each declared once for the registry and for the class.
 
-The modules of the classes are slow to import; this one is not.
+A learner's class inherits its parameters from a dataclass of this module, and its entry in the
+registry lists them. The registry must not import the classes, because their modules are slow to
+import.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ FEW, SOME = 8, 12
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 TRUSTS = ("central", "local", "secure_sum")
 
-# Shared by the learners with Gaussian noise on sums of all columns at once.
+# Fields of the entries of learners that put Gaussian noise on sums of all columns at once.
 GAUSSIAN: dict[str, Any] = {
     "calibrations": (PROVED,),
     "approximate": True,
@@ -52,12 +54,13 @@ def part(default: Value, **more: Any) -> Value:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MechanismParameters:
-    """How a learner chooses by noisy scores."""
+    """The mechanism for private choices."""
 
     mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 
 
-# The trees of LazyBB have parameters that its 1-rules do not have.
+# A condition for parameters of trees. In LazyBB they have no effect with 1-rules; a learner without
+# the parameter `weak_learner` ignores the condition.
 _OF_TREES = {"weak_learner": ("topdown",)}
 
 
@@ -81,9 +84,9 @@ class TreeParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StartParameters:
-    """A start from public columns."""
+    """Whether scores start at a model of the public columns."""
 
-    # Only noise in a box, of those that logistic regression offers, leaves a start its proof.
+    # Logistic regression has two kinds of noise; a public start is proved only with box noise.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )
@@ -91,14 +94,14 @@ class StartParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PenaltyParameters:
-    """The inverse of the penalty of logistic regression."""
+    """The inverse strength of the L2 penalty of logistic regression."""
 
     C: float = positive(1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class InputParameters(PenaltyParameters):
-    """The inputs of logistic regression."""
+    """The columns that logistic regression reads, and their encoding."""
 
     columns: str = parameter(
         "all", choices=("all", "public", "private"), with_public=("public", "private")
@@ -106,7 +109,7 @@ class InputParameters(PenaltyParameters):
     encoding: str = parameter("one_hot", choices=("one_hot", "scaled"))
 
 
-# The values of a record determine its party.
+# Why a placement by values has no proof.
 _BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"
@@ -115,7 +118,7 @@ _BY_VALUE = (
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HolderParameters:
-    """Parties that hold parts of the records."""
+    """The parties, and how records are dealt to them."""
 
     n_holders: int = parameter(4, low=1, high=1000)
     n_colluding: int = parameter(
@@ -123,7 +126,7 @@ class HolderParameters:
         low=0,
         high=999,
         used_with={"trust": ("secure_sum",)},
-        tried=(0, 2),  # fewer than n_holders
+        tried=(0, 2),  # it must be below n_holders, which is 4 by default
     )
     placement: str = parameter(
         "random",
@@ -134,7 +137,7 @@ class HolderParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GroupParameters:
-    """Groups of bins of a column with a numeric value each."""
+    """The number of groups of bins that an ordered column has after merging."""
 
     n_groups: int = parameter(16, low=2)
 
@@ -262,7 +265,8 @@ class TunedParameters:
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # Closer to -1 no distribution has so few runs.
+    # Values closer to -1 than -0.9 are not tried: with some expected numbers of runs they are
+    # refused.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)

@@ -1,4 +1,4 @@
-"""The project's private learners, except the papers' own."""
+"""Entries of this project's private learners, except the learners of its papers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 
 ENTRIES: tuple[LearnerEntry, ...] = (
-    # The thesis: smooth boosting, its weak learners, and its rivals.
+    # The learners of the thesis: smooth boosting (LazyBB), its weak learners, and baselines.
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
@@ -121,7 +121,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.majority,
         proof=Proof("docs/proofs.md, 'Counts'"),
     ),
-    # An additive model by a trained network, whose settings follow a public rule.
+    # An additive model that a pretrained network computes; its settings follow a public rule.
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
@@ -144,7 +144,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_match_the_page",
         ),
     ),
-    # Logistic regression on one-hot codes, all columns at once.
+    # Logistic regression on the one-hot codes of all columns at once.
     LearnerEntry(
         name="dp_newton",
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
@@ -165,7 +165,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.dp_gradient_descent,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),
     ),
-    # Abadi and others 2016: on sampled batches.
+    # Abadi and others 2016: gradient descent on sampled batches.
     LearnerEntry(
         name="dp_sgd",
         path="privcurve.learners.linear.dp_sgd:DPSGDClassifier",
@@ -176,7 +176,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         multiclass=True,
         proof=Proof("docs/proofs.md, 'Poisson batches'"),
     ),
-    # Tang and others 2023: least squares instead.
+    # Tang and others 2023: boosted least squares.
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
@@ -187,7 +187,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.boosted_adassp,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),
     ),
-    # McKenna, Miklau and Sheldon 2021: synthetic records of a tree of columns, then boosting.
+    # McKenna, Miklau and Sheldon 2021: boosting of synthetic records from a tree of columns.
     LearnerEntry(
         name="mst",
         path="privcurve.learners.boosting.mst:MSTClassifier",
@@ -198,7 +198,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.mst,
         proof=Proof("docs/proofs.md, 'MST'"),
     ),
-    # McKenna, Mullins, Sheldon and Miklau 2022: the same of a graphical model, in rounds.
+    # McKenna, Mullins, Sheldon and Miklau 2022: boosting of synthetic records from a graphical
+    # model that grows in rounds.
     LearnerEntry(
         name="aim",
         path="privcurve.learners.boosting.aim:AIMClassifier",

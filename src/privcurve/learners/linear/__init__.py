@@ -1,1 +1,1 @@
-"""Learners whose score is linear: by objective perturbation, Newton steps or gradient descent."""
+"""Learners with a linear score, by objective perturbation, Newton steps or gradient descent."""

@@ -1,4 +1,4 @@
-"""Boosted AdaSSP: least squares by rounds, on one noisy Gram matrix with a ridge."""
+"""Boosted AdaSSP: rounds of ridge regression that share one noisy Gram matrix."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from privcurve.learners.linear.joint import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-# The ridge in units of the noise's norm, as in the authors' code.
+# The ridge in units of σ·√width, about the norm of the Gram matrix's noise (σ: its standard
+# deviation on the diagonal), as in the authors' code.
 RIDGE = 1.96
-# The smallest probability of a label.
+# The smallest value of 1 − 2|F| in the conversion of a score F to log-odds; it bounds the odds.
 LEAST_CHANCE = 1e-6
 
 
@@ -32,29 +33,22 @@ LEAST_CHANCE = 1e-6
 class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
     r"""Least squares on one-hot codes: rounds of a ridge regression on clipped residuals.
 
-    After Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially private
-    regression via gradient boosting*, arXiv 2303.03451. The Gram matrix is released once, and its
-    ridge is what its noise may take from an eigenvalue; each round releases the products of the
-    codes with what the rounds before left of the labels, clipped, and adds the regression on it.
-    The smallest eigenvalue, which they release too for a smaller ridge, is publicly 0 of one-hot
-    codes: that share goes to the rest. Their 100 rounds are many for so wide a matrix: ten are the
-    default. Proof: docs/proofs.md, 'Joint Newton steps'.
+    The method is by Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially
+    private regression via gradient boosting*, arXiv 2303.03451. The Gram matrix is released once;
+    its ridge is about as large as the reduction of an eigenvalue that noise may cause. Each round
+    releases the sum of the one-hot rows times the clipped residuals of the previous rounds, and
+    adds the ridge regression on these residuals to the model.
+
+    Two things differ from the paper. It also releases the smallest eigenvalue, to reduce the ridge;
+    for one-hot rows this is known to be 0, so no budget is spent on it. And it makes 100 rounds;
+    the default here is lower, as the matrix is wide. Proof: docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------
     n_rounds : int
-    gram_share : float
-        Of the budget (ρ), for the Gram matrix; the rounds share the rest evenly.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score, an estimate of y − ½.
-    intercept_ : float
+    gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes. The score estimates y − ½ for y in {0, 1}.
     """
 
     _learner = "boosted_adassp"
@@ -74,6 +68,7 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
         return model
 
     def _log_odds(self, scores: Floats) -> Floats:
-        # Where residuals cancel, q·(½ − F) = (1 − q)/2 for F ≥ 0: the odds are 1/(1 − 2F).
+        # At the minimum, clipped residuals cancel: with the probability q of the positive label,
+        # q·(½ − F) = (1 − q)/2 for a score F ≥ 0. So the odds q/(1 − q) are 1/(1 − 2F).
         near = np.maximum(1 - 2 * np.abs(scores), LEAST_CHANCE)
         return np.asarray(-np.sign(scores) * logs(near))

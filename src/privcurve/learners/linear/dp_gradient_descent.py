@@ -24,29 +24,22 @@ from privcurve.privacy.noise import Announced
 class DPGradientDescentClassifier(JointClassifier, DescentClassifier, DPGradientDescentParameters):
     r"""Logistic regression on one-hot codes by gradient descent over all records, with noise.
 
-    Each step releases :math:`\sum_i \min(|y_i - p_i|, \frac12) \cdot u_i` over the one-hot rows
-    :math:`u_i`, whose norm is the same for all, so that nothing but the residual is clipped; and
-    goes `learning_rate` times their mean. The last step's weights are the model. Proof:
-    docs/proofs.md, 'Joint Newton steps'.
+    Each step releases :math:`\sum_i c(y_i - p_i) \, u_i` with noise, where :math:`c` clips a
+    residual to ±½ and :math:`u_i` is the one-hot row of record i. All rows have the same norm, so
+    only residuals need clipping. The step adds `learning_rate` times the mean over the records to
+    the weights. Proof: docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------
     n_steps : int
     learning_rate : float
-        Of the mean slope. The best one depends on the records: it has to be known, or chosen
-        within the budget (``tuned``).
+        Factor of the mean slope. The best value depends on the records: it must be known from
+        elsewhere, or be chosen within the budget (by ``tuned``).
     n_estimate : int or None
-        About how many records there are, from public sources; with ``add-remove`` alone.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score.
-    intercept_ : float
+        Only with ``add-remove``: an estimate of the number of records, from public sources.
+    n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes.
     """
 
     _learner = "dp_gradient_descent"

@@ -30,28 +30,19 @@ class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
     r"""Logistic regression on one-hot codes by noisy Newton steps of all columns at once.
 
     The Gram matrix :math:`\sum_i u_i u_i^\top` of the one-hot rows is released once; a quarter of
-    it bounds the Hessian of the logistic loss everywhere. Each step releases the slopes, sums of
-    the residuals :math:`y_i - p_i` clipped at ½, and goes by the inverse of that matrix, whose
-    eigenvalues are floored at half the norm of its noise. After Ganesh, Haghifam, Steinke and
-    Thakurta, *Faster differentially private convex optimization via second-order methods*, NeurIPS
-    2023, §3: their quadratic upper bound, released once and not at each step. Proof:
-    docs/proofs.md, 'Joint Newton steps'.
+    it bounds the Hessian of the logistic loss everywhere. Each step releases the slopes (the sum of
+    the rows times the residuals :math:`y_i - p_i`, clipped at ±½) and multiplies them by the
+    inverse of the quarter. Before the inversion, eigenvalues of the Gram matrix are raised to at
+    least half the norm of its noise. The quadratic upper bound is from Ganesh, Haghifam, Steinke
+    and Thakurta, *Faster differentially private convex optimization via second-order methods*,
+    NeurIPS 2023, §3; they release it at each step. Proof: docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------
     n_steps : int
-    gram_share : float
-        Of the budget (ρ), for the Gram matrix; the steps share the rest evenly.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score.
-    intercept_ : float
+    gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes.
     """
 
     _learner = "dp_newton"
@@ -70,10 +61,13 @@ class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
 
 
 def floored_inverse(gram: Floats, deviation: float) -> Floats:
-    """Return the inverse of a matrix with its eigenvalues floored, given its noise's deviation."""
+    """Return the inverse of a noisy Gram matrix whose small eigenvalues are raised to a floor.
+
+    `deviation` is the standard deviation σ of the noise on the diagonal.
+    """
     values, vectors = eigenvalues(gram)
-    # Half of the norm of a symmetric matrix of such noise, about σ√(2·width): steps limited by the
-    # full norm are too short to converge. Without noise, directions common to all columns have the
-    # eigenvalue 0, and no slope.
+    # The norm of the noise is about σ√(2·width). The floor is half of it, as a floor at the full
+    # norm would make steps too short to converge. Without noise, the one-hot rows are linearly
+    # dependent: some eigenvalues are 0, but slopes have no component there, so any floor will do.
     floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values.max()), 1.0)
     return np.asarray(weighted_gram(vectors, 1 / np.maximum(values, floor)))

@@ -22,7 +22,7 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 
 GRADIENT = "clipped gradients of step {}"
 
-# Entries of a clipped gradient are whole multiples of this part of a power of two above the clip.
+# The unit of a clipped gradient's entries, divided by the smallest power of two above the clip.
 PARTS = 2.0**-22
 
 
@@ -30,32 +30,36 @@ PARTS = 2.0**-22
 class DPSGDClassifier(DescentClassifier, DPSGDParameters):
     r"""Stochastic gradient descent on Poisson batches, with clipped gradients and noise.
 
-    After Abadi and others, *Deep learning with differential privacy*, CCS 2016. Each step draws a
-    batch, in which each record is with the chance `batch_rate`, and releases the sum of the
-    gradients :math:`g_i` of the records' log-likelihoods, each shortened to
-    :math:`g_i \min(1, c/\lVert g_i\rVert)`. The model goes `learning_rate` times that sum, divided
-    by the expected size of a batch. Inputs are one-hot codes and a one; the score is linear in
-    them, or in `n_hidden` hyperbolic tangents of such. A step has less noise than a sum over
-    all records has: few records are in a batch, and the fit keeps secret which ones. Proof:
-    docs/proofs.md, 'Poisson batches'.
+    The method is by Abadi and others, *Deep learning with differential privacy*, CCS 2016. Each
+    step draws a batch, which contains each record independently with the probability `batch_rate`.
+    It releases the noisy sum of the gradients :math:`g_i` of the records' log-likelihoods, each
+    clipped to :math:`g_i \min(1, c/\lVert g_i\rVert)`, and adds `learning_rate` times this sum,
+    divided by the expected batch size, to the weights. The inputs are the one-hot codes and a
+    constant 1. The score is linear in them, or in `n_hidden` units tanh(linear function of the
+    inputs). Sampling amplifies privacy: few records are in a batch, and which ones is secret, so a
+    step needs less noise than a sum over all records. Proof: docs/proofs.md, 'Poisson batches'.
 
-    Defaults are the best of 48 settings of steps, rates, clips and averages on two hold-outs each
-    of four public tables (adult, bank, creditcard and magic, up to 12,000 records), at ε = 0.3, 1
-    and 3 and δ = 1e-6: by the mean AUC, minus 0.3 times the mean log-loss.
+    The defaults were the best of 48 settings of steps, rates, clips and averages on four public
+    tables (adult, bank, creditcard and magic, up to 12,000 records, two hold-outs each), at
+    ε = 0.3, 1 and 3 with δ = 1e-6. The criterion was the mean AUC minus 0.3 times the mean
+    log-loss.
 
     Parameters
     ----------
     n_epochs : int
-        How often a record is in a batch on average: there are ``n_epochs / batch_rate`` steps.
+        The expected number of batches that a record is in. There are ``n_epochs / batch_rate``
+        steps.
     batch_rate : float
+        The probability that a record is in a batch.
     clip : float
-        The longest gradient of a record, in units of √(columns + 1), the length of its inputs.
+        c, the maximum norm of a record's gradient, in units of √(columns + 1), the norm of its
+        inputs.
     learning_rate : float
-        Of the mean gradient.
+        Factor of the mean gradient.
     n_hidden : int
-        0: logistic regression.
+        The number of hidden units; 0: logistic regression.
     n_estimate : int or None
-        About how many records there are, from public sources; with ``add-remove`` alone.
+        Only with ``add-remove``: an estimate of the number of records, from public sources.
     n_groups, neighbours, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
@@ -64,10 +68,11 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
     Attributes
     ----------
     first_ : ndarray of shape (n_bins.sum() + 1, n_hidden or n_scores)
-        What each code of each column adds to each hidden value, or to each score; the last row is
-        added for all. There is one score of two classes, and one for each class of more.
+        Weights of the first layer: what each code of each column adds to each hidden unit (without
+        hidden units, to each score). The last row has the constants. With two classes there is one
+        score, else one per class.
     second_ : ndarray of shape (n_hidden + 1, n_scores), or None
-        What each hidden value adds to each score; the last row is added for all.
+        Weights of the second layer, from hidden units to scores. The last row has the constants.
     """
 
     _learner = "dp_sgd"
@@ -89,7 +94,7 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
         length = math.sqrt(len(groups) + 1)
         first, second = np.zeros((width + 1, self.n_hidden or n_scores)), np.zeros((0, n_scores))
         if self.n_hidden:
-            # Evenly between ±1/√(inputs), as is usual: by public coins.
+            # Usual initial weights: uniform in ±1/√(number of inputs), from public randomness.
             first = (2 * curator.coins.random(first.shape) - 1) / length
             ways = 2 * curator.coins.random((self.n_hidden, n_scores)) - 1
             second = np.concatenate([ways / math.sqrt(self.n_hidden), np.zeros((1, n_scores))])
@@ -132,7 +137,11 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
 
 
 def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
-    """Return the input of each code of each column, by the group of each code, and their number."""
+    """Return the input of the first layer for each code, and the number of inputs.
+
+    There is an input for each group of codes of each column. The first result has shape (n_columns,
+    largest number of codes).
+    """
     starts = bin_starts([int(group[-1]) + 1 for group in groups])
     inputs = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
     for j, group in enumerate(groups):
@@ -141,12 +150,23 @@ def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
 
 
 def of_gradients(
-    codes: Any, labels: Any, counts: Any, inputs: Ints, first: Floats, second: Floats, clip: float
+    codes: object,
+    labels: object,
+    counts: object,
+    inputs: Ints,
+    first: Floats,
+    second: Floats,
+    clip: float,
 ) -> Bounds:
-    """Return the bounds of clipped gradients: `clip`, or less where residuals allow no more."""
+    """Return the bounds of a record's clipped gradient.
+
+    Its norm is at most `clip`, or less without a hidden layer, where residuals are bounded.
+    """
     ones = len(inputs) + 1
     if not len(second):
-        # The residual of one score is at most 1, those of all classes √2 together.
+        # A gradient is the outer product of inputs (`ones` inputs are 1, others 0) and residuals.
+        # The residual of a single score is at most 1; the vector of K residuals has a norm up to
+        # √2.
         clip = min(clip, math.sqrt(ones * (1 if first.shape[1] == 1 else 2)) * (1 + 2.0**-50))
     n = ones * first.shape[1] + second.size
     return _of_clipped(first.size + second.size, n, float(clip))
@@ -159,7 +179,7 @@ def _of_clipped(width: int, n: int, clip: float) -> Bounds:
 
 
 def unit_of_clip(clip: float) -> float:
-    """Return the unit of the entries of a clipped gradient, which are whole multiples."""
+    """Return the unit of clipped gradients: their entries are integer multiples of it."""
     return math.ldexp(PARTS, math.frexp(clip)[1])
 
 
@@ -173,7 +193,7 @@ def network_gradients(
     second: Floats,
     clip: float,
 ) -> Floats:
-    """Return the sums of the records' gradients, clipped: of the first layer, then the second."""
+    """Return the sum of the records' clipped gradients: weights of the first layer, then second."""
     unit = of_gradients(codes, labels, counts, inputs, first, second, clip).unit
     sums = add_gradients(codes, labels, counts, inputs, first, second, clip, unit)
     return unit * np.concatenate([part.ravel() for part in sums])

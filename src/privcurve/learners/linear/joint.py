@@ -1,4 +1,4 @@
-"""Shared code of learners of all columns at once: one-hot rows, residuals, a Gram matrix."""
+"""Shared code of linear learners that read all columns at once: one-hot rows and their sums."""
 
 from __future__ import annotations
 
@@ -26,24 +26,41 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-# Residuals are clipped to ±½, which preserves decisions (docs/proofs.md, 'Tools'), and rounded to
-# integer multiples of a unit: their sums over the largest table are exact in any order.
+# Residuals are clipped to ±CLIP, which preserves the decisions of the minimiser (docs/proofs.md,
+# 'Tools'), and rounded to integer multiples of RESIDUAL_UNIT, so that their sums are exact in any
+# order, even over the largest table.
 CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
 ROOT_TWO = math.sqrt(2)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointClassifier(OneHotClassifier, GroupedClassifier):
-    """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
+    """Base of learners with a score linear in one-hot codes, fitted by noisy sums over records.
 
-    Subclasses define in `_model` how slopes become a step.
+    Subclasses implement the fit of the weights in `_model`.
+
+    Parameters
+    ----------
+    gram_share : float
+        The share of the budget (ρ) for the Gram matrix, if the learner releases one; the steps or
+        rounds share the rest evenly.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        What each code of each column adds to the score.
+    intercept_ : float
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
     _most_records: ClassVar[float] = MOST_RECORDS
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
-        """Return what each of `width` inputs adds to the score: groups of codes, and a constant."""
+        """Fit and return the weights of the `width` inputs: groups of codes, then the constant."""
         raise NotImplementedError
 
     @property
@@ -69,14 +86,17 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 
 @kernel(rows=WHOLE)
 def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> csr_array:
-    """Return rows with a one for the group of each column's code, and a constant one."""
+    """Return one-hot rows: for each column a 1 at the group of its code, and a constant 1."""
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
     return one_hot(merged, np.array(widths))
 
 
-def of_slopes(rows: Any, signs: Any, counts: Any, model: Floats, n_ones: int) -> Bounds:
-    """Return the bounds of rows times residuals within ±`CLIP`: their length, and twice that."""
+def of_slopes(rows: object, signs: object, counts: object, model: Floats, n_ones: int) -> Bounds:
+    """Return the bounds of a record's row times its clipped residual.
+
+    A replaced record changes the sum by at most twice as much as one record adds.
+    """
     return _of_clipped(n_ones, len(model))
 
 
@@ -86,8 +106,8 @@ def _of_clipped(n_ones: int, width: int) -> Bounds:
     return Bounds(size, size.times(2.0), RESIDUAL_UNIT)
 
 
-def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
-    """Return the bounds of the outer products of rows (D8)."""
+def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
+    """Return the bounds of the outer product of a record's row (lemma D8)."""
     entries = np.ones(width * (width + 1) // 2)
     entries[width:] = ROOT_TWO
     l1 = float(n_ones * n_ones)
@@ -95,7 +115,7 @@ def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
 
 
 def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
-    """Return Σ clip(r, ±½)·u over the records, u their rows: the sum behind a step."""
+    """Return the sum over the records of row u times clipped residual r: Σ clip(r, ±½)·u."""
     clipped = np.clip(residuals, -CLIP, CLIP)
     return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
 
@@ -104,7 +124,7 @@ def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
 def logistic_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
 ) -> Floats:
-    """Return the sum of rows, each times its clipped residual y − p by a model."""
+    """Return the sum of the rows times the clipped residuals y − p, y in {0, 1}, of a model."""
     return _add_clipped(rows, (signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))), counts)
 
 
@@ -112,19 +132,22 @@ def logistic_slopes(
 def linear_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
 ) -> Floats:
-    """Return the sum of rows, each times its clipped residual of the label ±½ by a model."""
+    """Return the sum of the rows times the clipped residuals ±½ − score of a model."""
     return _add_clipped(rows, signs / 2 - times(rows, model), counts)
 
 
 @adds(of_gram)
 def packed_gram(rows: csr_array, counts: Ints, n_ones: int, width: int) -> Floats:
-    """Return the diagonal of the Gram matrix of the rows, then √2 times the entries above it."""
+    """Return the diagonal of the Gram matrix of the rows, then √2 times the entries above it.
+
+    The factor makes the L2 norm of this vector equal to the Frobenius norm of the matrix.
+    """
     sums = gram(rows, counts)
     return np.concatenate([np.diag(sums), ROOT_TWO * sums[np.triu_indices(width, 1)]])
 
 
 def gram_and_slopes(gram_share: float, n_steps: int) -> tuple[Announced, Announced]:
-    """Return the calls of one Gram matrix, and of slopes that share the rest evenly."""
+    """Return the calls of a fit: one Gram matrix, and slopes that share the rest evenly."""
     return (
         Announced(GRAM, share=gram_share),
         Announced(SLOPES, share=1 - gram_share, times=n_steps),
@@ -134,9 +157,9 @@ def gram_and_slopes(gram_share: float, n_steps: int) -> tuple[Announced, Announc
 def noisy_gram(
     rows: csr_array, counts: Ints, n_ones: int, width: int, curator: Curator
 ) -> tuple[Floats, float]:
-    """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
+    """Return the noisy Gram matrix of the rows, and σ, the standard deviation of the noise.
 
-    The noise of the other entries has deviation σ/√2.
+    σ is for the diagonal; the noise of the other entries has the standard deviation σ/√2.
     """
     exact = packed_gram(rows, counts, n_ones, width)
     call = curator.price(GRAM, exact)

@@ -1,4 +1,4 @@
-"""Logistic regression: private by objective perturbation, and without privacy."""
+"""Logistic regression without privacy, and with privacy by objective perturbation."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ SCALED = "scaled"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(OneHotClassifier, InputParameters):
-    """A learner that is linear in some columns, one-hot encoded or scaled.
+    """Base of learners whose score is linear in some of the columns, one-hot encoded or scaled.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_inputs,)
-        One for each bin of the columns that it reads (``one_hot``), or one per column
-        (``scaled``).
+        A coefficient for each code of the columns that are read (``one_hot``), or for each of these
+        columns (``scaled``).
     """
 
     public_columns: Sequence[int] | None = None
@@ -71,8 +71,8 @@ class LinearClassifier(OneHotClassifier, InputParameters):
         return one_hot(codes[:, columns], self.n_bins_[columns], value)
 
 
-# The gradient (of a mean over records) at which the solver stops. The proof is about the exact
-# minimum, so this is far below the noise; diffprivlib's default is 1e-4.
+# The solver stops at this size of the gradient of the mean loss. The proof is about the exact
+# minimum, so the tolerance must be far below the noise; diffprivlib's default is 1e-4.
 TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 
@@ -81,8 +81,8 @@ MAX_ITERATIONS = 20_000
 class LogisticRegressionClassifier(LinearClassifier):
     """scikit-learn's logistic regression on the coded columns; not private.
 
-    With public columns alone it reveals nothing about private ones: if columns and labels are
-    public, its statement is ε = 0.
+    A fit with ``columns="public"`` reads nothing but public columns and labels, so its statement is
+    ε = 0.
 
     Parameters
     ----------
@@ -90,19 +90,20 @@ class LogisticRegressionClassifier(LinearClassifier):
         Inverse strength of the L2 penalty: the objective is the sum of the records'
         losses + ‖coefficients‖²/(2C). The intercept is not penalised.
     columns : str
-        ``all``, or ``public`` or ``private`` ones alone, by `public_columns`.
+        The columns that are read: ``all``, ``public`` or ``private`` ones.
     encoding : str
-        ``one_hot``, or ``scaled``: codes at equal distances on [−1, 1].
+        ``one_hot``, or ``scaled``: one number per column, with codes at equal distances from −1
+        to 1.
     public_columns : sequence of int or None
-        Positions of public columns.
+        Positions of the public columns.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`. There is no randomness.
 
     Attributes
     ----------
     coef_, intercept_, n_features_used_
-        See :class:`~privcurve.learners.shared.log_odds.OneHotClassifier`.
-        Each of more than two classes has a row of coefficients and an intercept.
+        See :class:`~privcurve.learners.shared.log_odds.OneHotClassifier`. With more than two
+        classes, each has a row of coefficients and an intercept.
     """
 
     _learner = "logistic_regression"
@@ -129,77 +130,80 @@ class LogisticRegressionClassifier(LinearClassifier):
 class DPLogisticRegressionClassifier(
     LinearClassifier, StartClassifier, DPLogisticRegressionParameters
 ):
-    r"""Logistic regression with a perturbed objective (diffprivlib's noise).
+    r"""Logistic regression with a perturbed objective, with the noise of diffprivlib or box noise.
 
-    The minimum of
+    With ``noise="ball"`` the fit minimises
 
     .. math:: \frac1n \sum_i \ell(y_i f^\top x_i) + \frac{\|f\|^2}{2Cn}
               + \frac{b^\top f}{n} + \frac{\Delta}{2}\|f\|^2
 
-    over the one-hot coded columns, where the density of :math:`b` falls as
+    over the one-hot coded columns. The density of :math:`b` is proportional to
     :math:`e^{-\varepsilon'\|b\|/2R}`, R bounds the norm of a row, and ε' and Δ are as in
-    Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). Noise and Δ equal
-    the noise and Δ of diffprivlib's `Vector` mechanism; its `LogisticRegression` minimises the same
-    function, but takes no weights, no sparse rows, and raises when a label is missing.
+    Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). diffprivlib's `Vector`
+    mechanism has the same noise and Δ. Its `LogisticRegression` minimises the same function, but
+    supports neither weights nor sparse rows, and raises an error if a label does not occur.
 
     Calibrations:
 
     - ``published``: what diffprivlib's `LogisticRegression` does with
       ``data_norm=√n_columns``, the exact norm of every one-hot row (√(n_columns+1) with
-      the intercept). **It is not ε-private.** The paper's proof is for rows of
-      norm 1; for norm R its curvature bound is R²/4, but diffprivlib takes R/4; and it
-      penalises all coefficients, but diffprivlib leaves the intercept out unless Δ > 0:
-      then there is no ε at all. The statement says so, or names the ε that is proved.
-    - ``proved``: rows scaled to norm 1, and no intercept (the one-hot columns of a
-      coded column add up to one, so it would be redundant). Here diffprivlib's noise is
-      exactly the noise of the paper's Theorem 9. C keeps its meaning for the unscaled matrix.
+      the intercept). **It is not ε-private.** The paper's proof is for rows of norm 1. For rows of
+      norm R its bound of the curvature is R²/4, but diffprivlib uses R/4. The proof also penalises
+      all coefficients, but diffprivlib does not penalise the intercept unless Δ > 0; if it does
+      not, there is no finite ε at all. The statement names the proved ε, or says that there is
+      none.
+    - ``proved``: rows are scaled to norm 1, and there is no intercept (which would be redundant,
+      as the one-hot columns of a coded column add up to 1). With this scaling, diffprivlib's noise
+      is exactly the noise of the paper's Theorem 9. C has the same meaning as without scaling.
 
-    With ``noise="box"`` (proved) the density of b falls with its largest entry instead, all
-    coefficients are penalised, and the score may start at the log-odds by public columns,
-    which cost nothing (docs/proofs.md, 'Box noise').
+    With ``noise="box"`` (only ``proved``) the density of b depends on its largest absolute entry
+    instead of its L2 norm, all coefficients are penalised, and the score may start at the log-odds
+    of a model of the public columns, which costs no privacy (docs/proofs.md, 'Box noise').
 
-    A label that does not occur is no special case: the same function is minimised, so
-    neither an error nor the model's form tells that it is missing. With ``published`` and
-    few records the noise can outweigh the data in the direction of the unpenalised
-    intercept; then there is no minimum, and the intercept is where the solver gives up,
-    huge but finite. With ``proved`` there always is one.
+    If a label does not occur, the same function is minimised, so neither an error nor the form of
+    the model reveals that the label is missing. With ``published`` and few records, the noise can
+    outweigh the data in the direction of the intercept, which is not penalised. Then there is no
+    minimum, and the intercept is huge but finite, depending on when the solver stops. With
+    ``proved`` there is always a minimum.
 
     Parameters
     ----------
     C : float
-        Inverse strength of the L2 penalty, as for the non-private learner; box noise
-        penalises more where privacy asks for it.
+        Inverse strength of the L2 penalty, as for the non-private learner. With box noise the
+        penalty is larger if privacy needs it.
     columns : str
-        ``all``, or ``public`` or ``private`` ones alone, by `public_columns`.
+        The columns that are read: ``all``, ``public`` or ``private`` ones.
     encoding : str
-        ``one_hot``, or ``scaled``: codes at equal distances on [−1, 1].
+        ``one_hot``, or ``scaled``: one number per column, with codes at equal distances from −1
+        to 1.
     public_columns : sequence of int or None
-        Positions of public columns.
+        Positions of the public columns.
     noise : str
-        ``ball`` (the L2 norm) or ``box``.
+        ``ball`` (its density depends on the L2 norm) or ``box`` (on the largest absolute entry).
     start : str
-        ``none``, or ``public``: the log-odds by public columns; then labels are public too,
-        and the guarantee is about private columns. Box noise alone.
+        ``none``, or ``public``: scores start at the log-odds of a model of the public columns.
+        Labels are then public too, and the guarantee is about private columns. Only with box noise.
     curvature_share : float
-        With box noise: the part of ε that pays for the Jacobian, at most.
+        With box noise: the largest share of ε that pays for the change of the Jacobian.
     epsilon : float
-        Privacy level; inf for no noise.
+        ε, above 0; infinite: no noise.
     delta : float
         Must be 0.
     calibration : str
-        See above.
+        ``proved`` or ``published``; see above.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_inputs,)
-        For the unscaled one-hot matrix, or the scaled columns.
+        Coefficients of the one-hot columns (0 or 1), or of the scaled columns.
     intercept_ : float
     start_ : PublicStart
-        With a public start: its part of the score.
+        With a public start: the model of the public columns, whose log-odds are added to the score.
     n_features_used_ : int
-        Number of coefficients that are not zero: with noise, all of them.
+        Number of nonzero coefficients (with noise, all of them), plus the number of public columns
+        of a public start.
     """
 
     _learner = "dp_logistic_regression"
@@ -218,7 +222,11 @@ class DPLogisticRegressionClassifier(
 
     @property
     def _constant(self) -> bool:
-        """Whether rows get a constant column: scaled rows have no fixed norm."""
+        """Whether rows get a constant column in place of an intercept.
+
+        Proved scaled rows need it: unlike one-hot columns, scaled columns do not add up to a
+        constant, so they cannot express an intercept.
+        """
         return self.encoding == SCALED and self.calibration == PROVED
 
     def _perturbation(self) -> Perturbation:
@@ -281,7 +289,10 @@ class DPLogisticRegressionClassifier(
 def _make_rows(
     codes: Codes, inputs: Callable[[Codes], csr_array | Floats], constant: float, dense: bool
 ) -> csr_array | Floats:
-    """Return the rows of the objective, with a constant; box noise needs dense ones."""
+    """Return the rows of the objective, with a constant column unless it is 0.
+
+    The minimisation with box noise needs a dense matrix.
+    """
     rows = inputs(codes)
     if dense and not isinstance(rows, np.ndarray):
         rows = rows.toarray()
@@ -296,7 +307,7 @@ def _minimise(
     epsilon: float,
     curator: Curator,
 ) -> Floats:
-    """Minimise the perturbed objective (the intercept comes last)."""
+    """Return the minimum of the perturbed objective: coefficients, then the intercept if any."""
     n = records.n
     dimension = width + int(posed.intercept)
     extra = posed.extra_penalty(epsilon) / n
@@ -323,7 +334,7 @@ def _minimise(
             )
         return model
 
-    # diffprivlib draws from the old kind of generator only.
+    # Draw the noise with NumPy's old samplers, as diffprivlib does, to get its numbers.
     return curator.objective(
         COEFFICIENTS,
         dimension,

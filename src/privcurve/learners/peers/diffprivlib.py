@@ -1,4 +1,4 @@
-"""diffprivlib's random trees: structure without data, private labels of the leaves."""
+"""diffprivlib's random trees: splits that do not depend on data, and private labels of leaves."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# diffprivlib's forest passes labels 0, 1, … to its trees, but looks for the values of `classes`:
-# with other labels it counts wrongly (0.6.6; docs/peers.md).
+# diffprivlib's forest converts labels to 0, 1, … for its trees, which then look for the original
+# values of `classes`. With other labels than these it counts wrongly (0.6.6; docs/peers.md).
 LABELS = np.array([0, 1])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
-    """Trees with random splits; each leaf's label is chosen by permute-and-flip.
+    """Base of diffprivlib's trees: random splits, and leaf labels chosen by permute-and-flip.
 
-    At ε = ∞ leaves have the most frequent label of their records, and the trees come from a fixed
-    seed, so that there is no randomness.
+    At ε = ∞ each leaf has the most frequent label of its records, and the splits come from a fixed
+    seed, so that a fit is deterministic.
     """
 
     calibration: str = PUBLISHED
 
-    # Exclusions of the claim, in addition to both learners' exclusions.
+    # Exclusions of a subclass's claim, in addition to the ones that both learners have.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
-        """Return diffprivlib's unfitted model."""
+        """Return diffprivlib's unfitted model, with the arguments that both learners share."""
         raise NotImplementedError
 
     def _trees(self) -> list[DecisionTreeClassifier]:
@@ -61,10 +61,10 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
         model = self._model(
             max_depth=int(self.max_depth),
             epsilon=float(self.epsilon),
-            # Codes are split at thresholds: categories have the order of their codes.
+            # Trees split codes at thresholds, so categories are treated as ordered by their codes.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
-            # diffprivlib's shared accountant would record every fit.
+            # A new accountant: diffprivlib's default one is global and would add up all fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )
@@ -73,12 +73,12 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
             if len(rows):
                 self.model_ = model.fit(rows, labels)
             else:
-                # It refuses to fit no record, so the trees are grown with one, then again without
-                # it.
+                # diffprivlib refuses an empty table. Fit it to one record, which creates the trees,
+                # then fit the trees again to none.
                 self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
                 for tree in self._trees():
                     tree.fit(rows, labels, check_input=False)
-        # All noise follows from the seed, which must not be part of the model.
+        # The seed determines all noise, so it must not remain in the model.
         for seeded in (self.model_, *self._trees()):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
@@ -86,7 +86,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
         return self._statement()
 
     def _scores(self, codes: Codes) -> Floats:
-        # A leaf has a label, not a probability: the score is the margin of the votes.
+        # Each tree votes for the label of the row's leaf; the score is the mean of ±1 votes.
         rows = codes.astype(np.float32)
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
@@ -127,8 +127,9 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 class DiffprivlibRandomForestClassifier(_RandomTrees, DiffprivlibForestParameters):
     """diffprivlib's `RandomForestClassifier`, unchanged.
 
-    Each record is in one tree, drawn at random (``shuffle=True``: rows are sorted, so otherwise a
-    tree would see only a part of the domain). The score is the margin of votes.
+    Each record is assigned to one tree at random (``shuffle=True``; otherwise each tree would get
+    consecutive rows, which are sorted here, and see only a part of the domain). The score is the
+    mean of the trees' votes, −1 or +1.
 
     Parameters
     ----------
@@ -137,9 +138,9 @@ class DiffprivlibRandomForestClassifier(_RandomTrees, DiffprivlibForestParameter
     max_depth : int
         Depth of all branches of each tree.
     epsilon : float
-        As in diffprivlib: for adding or removing a record; inf for no noise.
+        ε as claimed by diffprivlib, for adding or removing a record; infinite: no noise.
     delta : float
-        0.
+        Must be 0.
     calibration : str
         ``published``: the library's noise.
     n_bins, bounds, classes, random_state
@@ -149,7 +150,7 @@ class DiffprivlibRandomForestClassifier(_RandomTrees, DiffprivlibForestParameter
     ----------
     model_ : diffprivlib.models.RandomForestClassifier
     n_features_used_ : int
-        Number of encoded columns that a tree splits, at random.
+        Number of encoded columns that the trees split on; splits are random.
     """
 
     _learner = "dpl_random_forest"
@@ -173,7 +174,7 @@ class DiffprivlibRandomForestClassifier(_RandomTrees, DiffprivlibForestParameter
 class DiffprivlibDecisionTreeClassifier(_RandomTrees):
     """diffprivlib's `DecisionTreeClassifier`, unchanged: one random tree.
 
-    Its documentation says that it is a part of the forest, "not meant to be used separately"; it
+    diffprivlib's documentation calls it a part of the forest, "not meant to be used separately"; it
     equals a forest of one tree.
 
     Parameters
@@ -187,7 +188,7 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees):
     ----------
     model_ : diffprivlib.models.forest.DecisionTreeClassifier
     n_features_used_ : int
-        Number of encoded columns that the tree splits, at random.
+        Number of encoded columns that the tree splits on; splits are random.
     """
 
     _learner = "dpl_decision_tree"

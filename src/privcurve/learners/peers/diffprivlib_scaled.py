@@ -1,4 +1,4 @@
-"""diffprivlib's learners of numbers: logistic regression and Gaussian naive Bayes."""
+"""diffprivlib's learners for numeric columns: logistic regression and Gaussian naive Bayes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE, is_priv
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# Above this diffprivlib's noise is below rounding; it refuses infinity.
+# ε passed to diffprivlib for ε = ∞, which it refuses: at this value its noise is below rounding.
 LARGEST_EPSILON = 1e9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _Scaled(ChanceClassifier, PrivateClassifier):
-    """A learner of numbers in [0, 1]: ordered codes by their place, others one-hot."""
+    """Base of diffprivlib's learners for numeric columns, which get numbers in [0, 1].
+
+    An ordered column becomes one number, proportional to its code; any other is one-hot encoded.
+    """
 
     ordered: Sequence[bool] | bool | None = None
     calibration: str = PUBLISHED
@@ -38,19 +41,19 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
     _relation: ClassVar[str]
 
     def _model(self, width: int, **common: Any) -> Any:
-        """Return diffprivlib's unfitted model of so many numbers."""
+        """Return diffprivlib's unfitted model for `width` numeric columns."""
         raise NotImplementedError
 
     def _odds(self, rows: Floats) -> Floats:
-        """Return the log-odds of the positive label."""
+        """Return the log-odds of the positive label for each row of numbers."""
         raise NotImplementedError
 
     def _ledger(self, epsilon: float) -> tuple[LedgerEntry, ...]:
-        """Return what the library claims to release."""
+        """Return the ledger of the releases that the library claims to make."""
         raise NotImplementedError
 
     def _numbers(self, codes: Codes) -> Floats:
-        """Return the numbers of codes: a column each if ordered, else one for each code."""
+        """Convert codes to numbers: one column for an ordered column, else one for each code."""
         by_default = self.bounds is not None
         n_bins = self.n_bins_.tolist()
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(n_bins))
@@ -70,24 +73,24 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         self.model_: Any = None
         self.n_features_used_ = 0
         if self.constant_ or not len(signs):
-            # diffprivlib refuses one label, and no record.
+            # diffprivlib refuses an empty table, and records that all have the same label.
             return self._statement()
         rows = np.repeat(self._numbers(codes), counts, axis=0)
         model = self._model(
             rows.shape[1],
             epsilon=min(float(self.epsilon), LARGEST_EPSILON),
-            # diffprivlib's shared accountant would keep a record of every fit.
+            # A new accountant: diffprivlib's default one is global and would add up all fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)) if private else 0,
         )
         with warnings.catch_warnings(), one_thread():
             warnings.filterwarnings("ignore", message="lbfgs failed to converge")
-            # diffprivlib names options that scikit-learn and SciPy will drop.
+            # diffprivlib uses deprecated options of scikit-learn and SciPy.
             warnings.filterwarnings("ignore", category=FutureWarning)
             warnings.filterwarnings("ignore", category=DeprecationWarning)
             warnings.simplefilter("error", PrivacyLeakWarning)
             self.model_ = model.fit(rows, np.repeat(signs, counts))
-        # All noise follows from the seed: it must not go where the model goes.
+        # The seed determines all noise, so it must not remain in the model.
         self.model_.random_state = None
         self.n_features_used_ = codes.shape[1]
         return self._statement()
@@ -121,33 +124,34 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibLogisticRegressionClassifier(_Scaled, PenaltyParameters):
-    """diffprivlib's `LogisticRegression`, as it is: objective perturbation.
+    """diffprivlib's `LogisticRegression`, unchanged: objective perturbation.
 
-    After Chaudhuri, Monteleoni and Sarwate, JMLR 2011, whose neighbours differ in one record's
-    values. Ordered columns go in as numbers in [0, 1], others one-hot, so that the square root of
-    the number of columns bounds the norm of a record: that is ``data_norm``.
+    The method is by Chaudhuri, Monteleoni and Sarwate, JMLR 2011, for neighbours that differ in the
+    values of one record. Ordered columns become numbers in [0, 1], others are one-hot encoded, so
+    the norm of a record is at most the square root of the number of columns: this is the
+    ``data_norm`` that diffprivlib is given.
 
     Parameters
     ----------
     C : float
-        Inverse of the regularisation; the default is the library's.
+        Inverse strength of the L2 penalty.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
+        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
     epsilon : float
-        As diffprivlib takes it; inf for no noise.
+        ε as claimed by diffprivlib; infinite: no noise.
     delta : float
-        0.
+        Must be 0.
     calibration : str
-        ``published``: what the library does.
+        ``published``: the library's noise.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     model_ : diffprivlib.models.LogisticRegression or None
-        None if all records have one label: then the score is a constant.
+        None if all records have the same label: then the score is constant.
     n_features_used_ : int
-        The number of coded columns.
+        Number of encoded columns.
     """
 
     _learner = "dpl_logistic_regression"
@@ -175,29 +179,23 @@ class DiffprivlibLogisticRegressionClassifier(_Scaled, PenaltyParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibGaussianNBClassifier(_Scaled):
-    """diffprivlib's `GaussianNB`, as it is: noisy counts, means and variances by label.
+    """diffprivlib's `GaussianNB`, unchanged: noisy counts, means and variances by label.
 
-    Ordered columns go in as numbers in [0, 1], others one-hot, all with bounds 0 and 1.
+    Ordered columns become numbers in [0, 1], others are one-hot encoded; all bounds are 0 and 1.
 
     Parameters
     ----------
-    ordered : sequence of bool, bool or None
-        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
     epsilon : float
-        As diffprivlib takes it: for adding or removing a record; inf for no noise.
-    delta : float
-        0.
-    calibration : str
-        ``published``: what the library does.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
+        ε as claimed by diffprivlib, for adding or removing a record; infinite: no noise.
+    ordered, delta, calibration, n_bins, bounds, classes, random_state
+        See :class:`DiffprivlibLogisticRegressionClassifier`.
 
     Attributes
     ----------
     model_ : diffprivlib.models.GaussianNB or None
-        None if all records have one label: then the score is a constant.
+        None if all records have the same label: then the score is constant.
     n_features_used_ : int
-        The number of coded columns.
+        Number of encoded columns.
     """
 
     _learner = "dpl_gaussian_nb"

@@ -1,6 +1,6 @@
 """interpret-core's private explainable boosting machine (Nori et al. 2021).
 
-Needs the package interpret-core: ``pip install 'privcurve[peers]'``.
+It needs the package interpret-core: ``pip install 'privcurve[peers]'``.
 """
 
 from __future__ import annotations
@@ -26,64 +26,67 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# interpret's share of ε for the bins (its default); the bins get half of δ.
+# The share of ε that interpret spends on choosing bins (its default). It spends half of δ on them.
 BIN_SHARE = 0.1
 
-# A value of `nominal`.
+# The value of `nominal` with which interpret reads the categories of a column from the records.
 AS_NOMINAL = "as_nominal"
 
-# Above this interpret's accountant overflows, and less noise than at 500 is not needed.
+# Above this ε interpret's accountant overflows; larger values, whose noise hardly differs from
+# none, are replaced by this one.
 LARGEST_EPSILON = 500.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBMParameters):
-    """interpret-core's `DPExplainableBoostingClassifier`, as it is.
+    """interpret-core's `DPExplainableBoostingClassifier`, unchanged.
 
-    A sum of one function a column. First each column gets bins, from a noisy histogram;
-    then, round after round and column by column, random cuts divide the bins into
-    ``max_leaves`` regions, and each region's sum of residuals is added with Gaussian noise.
+    The score is a sum of one function per column. First a noisy histogram of each column determines
+    its bins. Then, in each round and for each column, random cuts divide the bins into up to
+    `max_leaves` regions, and the sum of the residuals in each region is released with Gaussian
+    noise and added to the function.
 
-    Ordered columns go in as continuous, code ``k`` in the middle of ``[k - ½, k + ½]`` and
-    with these public bounds; by default so do the others. As interpret's nominal columns they
-    would take their categories from the rows: a category has noise only if a record has it, so a
-    rare one can show, which the statement then excludes.
+    Ordered columns are continuous features with public bounds: code k is the middle of
+    [k − ½, k + ½]. By default columns without an order are treated in the same way. As nominal
+    features of interpret their categories would be read from the rows: noise is only added to
+    categories that occur, so a rare category can be visible in the model. The statement then
+    excludes which categories occur.
 
-    At ε = ∞ it is interpret's `ExplainableBoostingClassifier` with the same number of
-    rounds, no interactions and one bag, from a fixed seed.
+    At ε = ∞ the learner is interpret's `ExplainableBoostingClassifier` with the same number of
+    rounds, no interactions, one bag, and a fixed seed.
 
     Parameters
     ----------
     learning_rate : float
-        interpret's default, 0.01, is too slow for the 300 rounds (docs/peers.md).
+        interpret's default, 0.01, is too slow for the default number of rounds (docs/peers.md).
     max_rounds : int
-        Boosting rounds, each of one step a column.
+        Number of boosting rounds; each makes one step per column.
     max_bins : int
-        Of a column, about.
+        Approximate maximum number of bins of a column.
     max_leaves : int
-        Regions of a step.
+        Maximum number of regions in a step.
     nominal : str
-        ``as_ordered``: columns without an order go in as continuous, in the order of their codes;
-        ``as_nominal``: as interpret's documentation has it.
+        ``as_ordered``: columns without an order are continuous features, in the order of their
+        codes; ``as_nominal``: they are nominal features, as interpret's documentation recommends.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
+        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
     composition : str
         ``gdp`` or ``classic``: interpret's two accountants.
     epsilon : float
-        As interpret takes it: for adding or removing a record; inf for no noise.
+        ε as claimed by interpret, for adding or removing a record; infinite: no noise.
     delta : float
         Above 0, unless ε = ∞.
     calibration : str
-        ``published``: interpret's noise as it is.
+        ``published``: interpret's noise.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     model_ : interpret.privacy.DPExplainableBoostingClassifier or None
-        None if all records have one label: then the score is a constant.
+        None if all records have the same label: then the score is constant.
     n_features_used_ : int
-        Number of coded columns whose function is not constant.
+        Number of encoded columns whose function is not constant.
     """
 
     _learner = "dp_ebm"
@@ -97,28 +100,30 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret returns infinite scores for one label, and refuses to fit no record.
+            # interpret returns infinite scores if all records have the same label, and refuses an
+            # empty table.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()
-        # A weight above 1 would get the noise of that many records: each record gets a row instead.
+        # interpret would add more noise for a weight above 1, so each record gets its own row.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
         model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="Possible privacy violation")
-            # As in every learner, all noise follows from a run's seed.
+            # interpret warns of a fixed seed. It gets one, as all noise of a run must follow from
+            # the run's own secret seed.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
-        # All noise follows from the seed, which must not be part of the model.
+        # The seed determines all noise, so it must not remain in the model.
         self.model_.random_state = None
-        # The first and the last score of a column are of missing and unknown values.
+        # The first and the last score of a column are for missing and unknown values.
         used = [len(set(scores[1:-1].tolist())) > 1 for scores in self.model_.term_scores_]
         self.n_features_used_ = sum(used)
         return self._statement()
 
     def _feature_types(self) -> list[str]:
-        """Return how interpret takes each column."""
+        """Return interpret's type of each column: ``continuous`` or ``nominal``."""
         if self.nominal != AS_NOMINAL:
             return ["continuous"] * self.n_features_in_
         by_default = self.bounds is not None
@@ -219,10 +224,10 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         )
 
     def _replacement(self, bin_rate: float, boost_rate: float) -> str:
-        """Return the guarantee of the noise for a replaced record, in words.
+        """Return a phrase that names the ε of this noise for replace-one neighbours.
 
-        Two bins of a histogram change by one each. A region's sum changes by up to twice the
-        learning rate: residuals lie in (-1, 1), and the record's label may change.
+        If a record is replaced, two bins of each histogram change by 1. The sums of a step change
+        by up to twice the learning rate (L2): residuals are in (-1, 1), and the label may change.
         """
         n_columns = self.n_features_in_
         steps = math.sqrt(int(self.max_rounds) * n_columns)

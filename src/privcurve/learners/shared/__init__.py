@@ -1,1 +1,1 @@
-"""Shared code of learners: votes, half-spaces, sums of trees, parties, checks, roles."""
+"""Shared code of learners: input checks, sealed fits, votes, sums of trees, parties, and more."""

@@ -1,4 +1,4 @@
-"""scikit-learn's interface of a classifier in addition to `fit` and `predict`."""
+"""The part of scikit-learn's classifier interface besides `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_columns)
         y : array-like of shape (n_rows,)
-            Read as in the fit: with a schema, a class in any of its spellings.
+            Labels, read as in the fit: with a schema, in any spelling that it accepts.
         sample_weight : array-like of shape (n_rows,), optional
 
         Returns
@@ -43,23 +43,23 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         return float(accuracy_score(positions, answers, sample_weight=sample_weight))
 
     def __sklearn_clone__(self: Any) -> Any:
-        """Return an unfitted copy; its `Generator` or `RandomState` is a child.
+        """Return an unfitted copy; a generator in `random_state` is replaced by a child generator.
 
         Copies of one generator would draw the same noise, and two models with the same noise reveal
-        the numbers below it.
+        the exact numbers.
         """
         copied = super().__sklearn_clone__()
         copied.random_state = _source_of_copy(self.random_state)
         return copied
 
     def __getstate__(self: Any) -> dict[str, Any]:
-        """Return the state of a copy or a pickle: with a child of the generator, like a clone."""
+        """Return the state for a copy or a pickle, with a child generator as in a clone."""
         return {**super().__getstate__(), "random_state": _source_of_copy(self.random_state)}
 
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        # Cached: scikit-learn reads them from the signature for each fit.
+        # Cached, as scikit-learn inspects the signature, which is slow, in each fit.
         return super()._get_param_names()
 
     def __sklearn_tags__(self: Any) -> Any:
@@ -69,6 +69,6 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _source_of_copy(source: Any) -> Any:
-    """Return the `random_state` of a copy: a child of a generator."""
+    """Return the `random_state` of a copy: a child of a generator; other values unchanged."""
     generators = (np.random.Generator, np.random.RandomState)
     return seeds.child_of(source) if type(source) in generators else source

@@ -1,4 +1,4 @@
-"""A learner's use of its schema: public facts, classes, and training rows."""
+"""How a learner uses its `schema`: for public facts, classes, and the choice of training rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
 
-def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
-    """Return the parameters of a learner that its schema determines; of `y` only the type counts.
+def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
+    """Return the parameters of a learner that its schema determines.
 
-    If the schema has a unit, ε and δ are converted to one row's. Raises ValueError if the
-    learner already has one of these parameters, or if its schema is not a Schema.
+    They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row that
+    give the requested ones for a unit. Only the type of `y` is read. Raises ValueError if the
+    learner already has one of the facts, or if `schema` is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(
@@ -38,7 +39,7 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     is_blank = registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None
-    # Such a learner assumes a public label: the schema must declare it.
+    # A learner for private columns assumes a public label, so the schema must declare it.
     if is_blank and domain.public_label:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
@@ -49,7 +50,7 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
 
 
 def explain_missing_schema(learner: str, names: list[Any]) -> str:
-    """Return advice on the missing schema of a raw frame, whose columns have these names."""
+    """Return the message for a raw frame, with columns of these names, that has no schema."""
     some = ", ".join(f"{name!r}: …" for name in names[:MOST_NAMED])
     more = ", …" if len(names) > MOST_NAMED else ""
     return (
@@ -62,9 +63,9 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
 
 
 def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
-    """Return the position of each label among a fit's classes.
+    """Return the position of each label among the fitted classes.
 
-    If a label is none of them, the schema determines the positions of all.
+    If a label is not one of them, the schema reads all labels instead, e.g. in another spelling.
     """
     place = {label: k for k, label in enumerate(classes.tolist())}
     given = labels.tolist()
@@ -74,9 +75,10 @@ def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) ->
 
 
 def positions_need_rows(learner: Any, y: Any) -> bool:
-    """Return whether only the records show that labels are positions of the classes.
+    """Return whether labels were read as positions of classes because of the records' values.
 
-    For the classes 1 and 2, the labels 0 and 1 without any 0 would be read as the class 1.
+    Example: for the classes 1 and 2, the labels 0 and 1 are read as positions. If all labels were
+    1, they would be read as the class 1. So how labels are read reveals that a 0 occurs.
     """
     if learner.schema is not None:
         return bool(learner.schema.positions_need_rows(y))
@@ -88,8 +90,8 @@ def positions_need_rows(learner: Any, y: Any) -> bool:
     return are and any(number in classes for number in numbers)
 
 
-def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
-    """Return which rows train: all, or some of each person if the schema has a unit."""
+def training_rows(schema: Schema | None, X: object, counts: object) -> NDArray[np.intp] | slice:
+    """Return the rows to train on: all, or a limited number of each person (the schema's unit)."""
     if schema is None or schema.at_most is None:
         return slice(None)
     if counts is not None:

@@ -1,4 +1,4 @@
-"""Probabilities of labels: a public function of scores, which costs nothing."""
+"""Probabilities of labels: public functions of scores, so they cost no privacy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Slope added to a flat link, so that the predicted label has the larger probability.
+# Slope added to a link. Where the link is flat (0), it gives the predicted label the larger
+# probability.
 SLOPE = 1e-9
 
-# The score for "all records have this label". It is finite, so that the log-loss is; the
-# probability is 1 minus the relative rounding error of a float32, as in scikit-learn's gradient
+# The log-odds of a label that all records have. It must be finite, so that the log-loss is finite;
+# the probability is 1 minus the relative rounding error of a float32, as in scikit-learn's gradient
 # boosting.
 CERTAIN = log(2.0**23 - 1)
 
@@ -32,9 +33,10 @@ def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
 
 
 class ChanceClassifier(CodedClassifier):
-    """A learner with `predict_proba`: the logistic function of its score, or the softmax.
+    """A learner with `predict_proba`: the logistic function (K > 2: softmax) of its scores.
 
-    The score is an estimate of the log-odds of the positive label, or of each class.
+    The score estimates the log-odds of the positive label; with more than two classes there is a
+    score for each class.
     """
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -53,21 +55,22 @@ class ChanceClassifier(CodedClassifier):
 
     @with_fitted_parameters
     def chances(self, scores: Floats) -> Floats:
-        """Return the probabilities of :meth:`predict_proba`, by scores of `decision_function`."""
+        """Convert scores of `decision_function` to the probabilities of :meth:`predict_proba`."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return exps(log_softmax(np.ascontiguousarray(odds)))
         return np.column_stack([expits(-odds), expits(odds)])
 
     def _log_odds(self, scores: Floats) -> Floats:
-        """Return the log-odds of the positive label, or the logarithms of classes' shares."""
+        """Convert scores to log-odds of the positive label, or to inputs of the softmax."""
         return scores
 
 
 class LinkedClassifier(ChanceClassifier):
-    """A learner whose score is not log-odds: a link, from its loss or its votes, converts it.
+    """A learner whose scores are not log-odds, but are converted to log-odds by a link function.
 
-    docs/probabilities.md derives each link, and measures its log-loss.
+    docs/probabilities.md derives each link from the learner's loss or votes, and measures its
+    log-loss.
     """
 
     # The pipeline reports the log-loss only for learners that fit log-odds.
@@ -77,29 +80,33 @@ class LinkedClassifier(ChanceClassifier):
         return np.asarray(self._link(scores) + SLOPE * scores)
 
     def _link(self, scores: Floats) -> Floats:
-        """Return the log-odds of scores, with the same signs; here the scores themselves."""
+        """Convert scores to log-odds of the same sign. By default they are the scores."""
         return scores
 
 
 def clipped_log_odds(scores: Floats) -> Floats:
-    """Return the log-odds of a fit to clipped residuals: ±(ln(1 + e^{|score|}) − ln 2).
+    """Convert scores fitted to clipped residuals to log-odds: ±(ln(1 + e^{|score|}) − ln 2).
 
-    See :class:`privcurve.learners.additive.model.AdditiveModel`.
+    The sign is the score's; docs/probabilities.md derives the formula.
     """
     return np.asarray(np.sign(scores) * (softplus(np.abs(scores)) - softplus(0.0)))
 
 
 def succession(votes: Floats, n_voters: int) -> Floats:
-    """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2)."""
+    """Convert votes to log-odds of the probability (v₊ + 1)/(T + 2), Laplace's rule of succession.
+
+    `votes` are v₊ − v₋, the votes of T = `n_voters` voters for and against the positive label.
+    """
     return logs(n_voters + 2 + votes) - logs(n_voters + 2 - votes)
 
 
 def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
-    """Find the cap of LazyBB's weights from the margins alone.
+    """Find the cap in LazyBB's weights min(1, e^{cap − λσ}) from the votes alone.
 
-    A record with margin σ has the weight min(1, e^{cap − λσ}). The probability of its label is such
-    that both labels have the same expected weight. The mean weight by these probabilities, 2ab/(a +
-    b) for the weights a and b of the labels, is κ, the density of every round.
+    `votes` are the scores of rows; the margin σ of a record is the vote, signed by its label. The
+    probabilities of a row's labels are such that both labels have the same expected weight. With
+    the weights a and b of the two labels, the expected weight of a row is then 2ab/(a + b). The cap
+    makes the mean of this over all rows equal to κ, the density.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
     low, high = log(density), float(learning_rate * margins.max() + 1)
@@ -118,7 +125,10 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
 
 
 def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
-    """Return the log-odds at which both labels have equal weights min(1, e^{cap − λσ})."""
+    """Return the log-odds at which both labels of a row have the same expected weight.
+
+    The weight of a label with the margin σ is min(1, e^{cap − λσ}): see `cap_of`.
+    """
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
     return np.asarray(np.sign(votes) * weights)

@@ -30,21 +30,21 @@ from privcurve.privacy.seeds import Start, fresh_stream, start_of_fit, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
-# Sums of more records than this are not exact in float64.
+# Maximum number of records: larger counts are not exact in float64.
 MOST_RECORDS = 2**53
 
-# Maximum number of names in a message.
+# Maximum number of column names that a message lists.
 MOST_NAMED = 8
 
 
-def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
+def generator_of(random_state: object, facts: Mapping[str, object]) -> np.random.Generator:
     """Convert scikit-learn's `random_state` to the generator of one fit.
 
-    A secret seed may be used for fits that differ in a parameter. With the same random numbers, two
-    noisy answers at different ε would reveal the answer without noise. So the stream depends on the
-    seed, or on the generator's next output, and on all public facts of the fit. Two fits that
-    differ only in their records share the stream: use one seed for one dataset, and one generator
-    in one place.
+    A user may fit with the same secret seed and several values of a parameter. If these fits drew
+    the same random numbers, two noisy answers at different ε would reveal the exact answer.
+    Therefore the random stream depends on the seed (or the next output of a generator) and on
+    `facts`, all public facts of the fit. Two fits that differ only in their records still have the
+    same stream, so a seed must be used for one dataset only, and a generator must not be copied.
     """
     start: Start
     if random_state is None:
@@ -66,8 +66,8 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     return stream(int(digest, 16), random_state)
 
 
-def _simplify(value: Any) -> Any:
-    """Convert a public fact to one form for equal values, such as 1, 1.0 and NumPy's 1."""
+def _simplify(value: object) -> Any:
+    """Convert a public fact to JSON values that are equal for equal facts (1, 1.0, NumPy's 1)."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Integral):
@@ -85,9 +85,10 @@ def _simplify(value: Any) -> Any:
 
 
 def check_places(X: object) -> None:
-    """Refuse columns with numeric names that are not their positions.
+    """Raise ValueError if columns have numbers as names that are not their positions.
 
-    Text names are compared with the names at fit; numbers are not stored.
+    scikit-learn compares text names with the names at fit, but ignores numbers, so that a changed
+    order of such columns would not be noticed.
     """
     names = column_names(X)
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
@@ -100,7 +101,7 @@ def check_places(X: object) -> None:
 
 
 def check_unmasked(values: object, name: str) -> None:
-    """Refuse an array with masked values, which would be used like unmasked ones."""
+    """Raise ValueError if an array has masked values, whose mask would be ignored."""
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} must not have masked values: give those values a code of their own"
@@ -108,7 +109,7 @@ def check_unmasked(values: object, name: str) -> None:
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
-    """Return the number of codes of each column."""
+    """Check `n_bins` and return it as an array of shape (n_columns,)."""
     numbers = np.asarray(n_bins)
     if numbers.dtype.kind not in "iuf" or not (numbers == np.floor(numbers)).all():
         raise ValueError(f"n_bins must be whole numbers; got {n_bins!r}")
@@ -125,7 +126,7 @@ def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
 
 
 def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest value of all columns, or of each."""
+    """Check `bounds` and return the lowest and highest values, of shape () or (n_columns,)."""
     pair = isinstance(bounds, (tuple, list, np.ndarray)) and len(bounds) == 2
     sides = [np.asarray(side) for side in bounds] if pair else []
     if not pair or any(side.dtype.kind not in "iuf" for side in sides):
@@ -146,7 +147,7 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
 def ordered_columns(
     learner: str, ordered: Sequence[bool] | bool | None, by_default: bool, n_columns: int
 ) -> tuple[bool, ...]:
-    """Return for each column whether its codes are ordered."""
+    """Check `ordered` and return a flag for each column; None means `by_default` for all."""
     flags = np.asarray(by_default if ordered is None else ordered)
     if flags.ndim == 0:
         flags = np.full(n_columns, flags)
@@ -159,7 +160,7 @@ def ordered_columns(
 
 
 def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> None:
-    """Check that there is an estimate of the number of records exactly if that is not public."""
+    """Check that `n_estimate` is given if the number of records is not public, and only then."""
     if (neighbours == ADD_REMOVE) != (n_estimate is not None):
         raise ValueError(
             f"{learner}: n_estimate must be given for neighbours = 'add-remove', and only then: "
@@ -168,7 +169,7 @@ def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> Non
 
 
 def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
-    """Return a matrix as codes."""
+    """Check that a matrix has codes below `n_bins`, and return it with the type of codes."""
     if matrix.dtype.kind != "u":
         codes = matrix.astype(np.int64) if matrix.dtype.kind in "ifb" else None
         if codes is None or not np.array_equal(codes, matrix) or (codes.size and codes.min() < 0):
@@ -189,10 +190,10 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
 
 
 def plain_number(value: Any) -> Any:
-    """Return NumPy's numbers and fractions as Python's; any other value unchanged.
+    """Convert a NumPy number or a fraction to Python's int or float; return others unchanged.
 
-    A grid may have NumPy's numbers, which may have fewer bits, and a statement can't contain
-    either.
+    A parameter grid may contain such numbers. NumPy's may have fewer bits than Python's, and
+    statements can store neither.
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
@@ -202,8 +203,8 @@ def plain_number(value: Any) -> Any:
         return value
 
 
-def refuse_others(name: str, others: Mapping[str, Any]) -> None:
-    """Refuse arguments that no learner's `fit` has."""
+def refuse_others(name: str, others: Mapping[str, object]) -> None:
+    """Raise TypeError if `fit` got other arguments than X, y and counts."""
     if "sample_weight" in others:
         raise TypeError(
             f"{name} has no sample_weight: noise is calibrated for records that count once, and "
@@ -215,7 +216,7 @@ def refuse_others(name: str, others: Mapping[str, Any]) -> None:
 
 
 def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
-    """Return how many records each row represents."""
+    """Check `counts` and return the number of records that each row represents; None: 1 each."""
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     check_unmasked(counts, "counts")
@@ -230,12 +231,12 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
     return given.astype(np.int64)
 
 
-def warn_of_index(X: Any, **others: Any) -> None:
-    """Warn if rows and `y` or `counts` are joined by position, although their indexes differ."""
+def warn_of_index(X: object, **others: Any) -> None:
+    """Warn if X and `y` or `counts` have different pandas indexes; they are joined by position."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
         index: Any = getattr(values, "index", None)
-        # Lists have a method `index`.
+        # A list also has an attribute `index` (its method), so check for `equals`.
         if hasattr(rows, "equals") and hasattr(index, "equals") and not rows.equals(index):
             warnings.warn(
                 f"X and {name} have different indexes: they are joined by position. If they belong "
@@ -245,15 +246,17 @@ def warn_of_index(X: Any, **others: Any) -> None:
 
 
 def warn_of_budget(learner: Any, n: int) -> None:
-    """Warn of a seed that is not secret, and of a δ at which `privcurve release` warns too.
+    """Warn if a seed may be guessed, or if δ is too large for the number of records.
 
-    Under ``add-remove`` the number of records, n, is not public, and an estimate replaces it.
+    `privcurve release` warns of the same δ. With ``add-remove`` the number of records, `n`, is not
+    public; the learner's estimate replaces it.
     """
     epsilon = plain_number(getattr(learner, "epsilon", math.inf))
     if not is_private(epsilon):
         return
     delta = plain_number(learner.delta)
-    # Encoded data are mostly benchmarks, and a number is right for public records.
+    # Without a schema no warning: encoded data are mostly public benchmarks, where a number as seed
+    # is right.
     if learner.schema is not None and isinstance(learner.random_state, Integral):
         warnings.warn(
             "random_state is a number: anyone who knows or guesses it can draw the noise "
@@ -265,22 +268,23 @@ def warn_of_budget(learner: Any, n: int) -> None:
         _, delta = group_guarantee(epsilon, delta, at_most)
     relation = learner._neighbours()
     number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
-    # Without a public number of records two are assumed, as for a release.
+    # If no number of records is known, assume two, as a release does.
     if is_large_delta(delta, number or 2):
         meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
         warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
 
 
 def warn_of_size(learner: Any, n: int) -> None:
-    """Warn if simpler learners suit the public facts of a fit on n records."""
+    """Warn if the learner remarks that simpler learners often predict better from n records."""
     if remark := learner.size_remark(n):
         warnings.warn(remark, stacklevel=4)
 
 
-def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
-    """Warn of unsorted classes, which scikit-learn assumes to be sorted.
+def warn_of_order(classes: NDArray[Any], named: Sequence[object] | None) -> None:
+    """Warn if classes are not sorted, as some of scikit-learn's tools assume that they are.
 
-    `named` are the classes that the learner was given, and `classes` may be their positions.
+    `classes` are the fitted classes, and `named` the classes given as a parameter. If labels were
+    read as positions, `classes` are the positions of `named`.
     """
     names = classes.tolist()
     given = None if named is None else np.asarray(named).tolist()
@@ -301,18 +305,19 @@ def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
 
 
 def check_labels(
-    given: NDArray[Any], classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
+    given: NDArray[Any], classes: Sequence[object] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
     """Return the classes, and the position of each row's label among them.
 
-    Labels are from `privcurve.given.read_labels`.
+    `given` are labels from `privcurve.given.read_labels`. Raises ValueError if a label is missing
+    or not in `classes`, or if the learner does not support the number of classes.
     """
     if given.dtype == object:
         for row, label in enumerate(given):
             if is_absent(label):
                 raise ValueError(f"y must have a label in every row; got {label!r} in row {row}")
     type_of(given)
-    # Integers are valid classes; checking them takes longer than a small fit.
+    # Integers are always valid classes. Skip the check for them, which is slower than a small fit.
     if given.dtype.kind not in "iub":
         check_classification_targets(given)
     most = MOST_CLASSES if learner.multiclass else 2
@@ -327,7 +332,7 @@ def check_labels(
             )
         if len(labels) > most:
             raise ValueError(
-                # The text that scikit-learn's checks look for, followed by the registry's.
+                # scikit-learn's estimator checks look for the first two sentences.
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(given)}. {learner.refuses(n_classes=len(labels))}"
                 if most == 2
@@ -350,13 +355,16 @@ def check_labels(
 
 
 def check_length(labels: NDArray[Any], n_rows: int) -> None:
-    """Refuse labels if their number differs from the rows of X."""
+    """Raise ValueError if the number of labels differs from the number of rows of X."""
     if len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)}: inconsistent samples")
 
 
-def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]:
-    """Return the given classes; refuse numbers of them that the learner does not support."""
+def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[Any]:
+    """Return the given classes as an array.
+
+    Raises ValueError if they are not distinct labels, or if the learner does not support so many.
+    """
     labels, most = np.asarray(classes), MOST_CLASSES if learner.multiclass else 2
     if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
         more = "" if most == 2 else f" or more (at most {most})"
@@ -371,7 +379,7 @@ def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]
 
 
 def require(condition: object, fault: str) -> None:
-    """Raise ValueError about a model's file unless a condition holds."""
+    """Raise ValueError(`fault`) unless a condition on a model read from a file holds."""
     if not condition:
         raise ValueError(fault)
 
@@ -382,6 +390,6 @@ def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
 
 
 def check_complete(shape: tuple[int, ...]) -> None:
-    """Check that a table has a row per tree, with the inner nodes of a complete tree."""
+    """Check that an array has the shape (n_trees, 2**depth − 1): inner nodes of complete trees."""
     complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
     require(complete, "its trees are not complete")

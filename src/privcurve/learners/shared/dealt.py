@@ -1,4 +1,4 @@
-"""Shared code of learners of several parties: distribute records, and give each party a seed."""
+"""Shared code of learners with several parties: it deals records, and a seed, to each party."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ from privcurve.privacy.sealed import kernel
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartyClassifier(LinkedClassifier, PrivateClassifier, HolderParameters):
-    """A learner whose records are distributed to parties."""
+    """Base of learners that deal the records to several parties."""
 
     ordered: Sequence[bool] | None = None
 
     def _trust(self) -> str:
-        """Return whom the parties trust; see ``holders.sums``."""
+        """Return the kind of trust, a constant of ``holders.sums``, e.g. ``secure_sum``."""
         raise NotImplementedError
 
 
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Distribute records to parties; return the parties, and the questions that they may be asked.
+    """Deal the records to parties, and return the parties and the possible questions of trees.
 
-    Each party has its own curator with its own seed, so its draws do not depend on where it runs.
+    Each party has a curator with a seed of its own, so that its noise is the same in this process
+    and on another machine. With central trust there is one party.
     """
     n_bins, n_classes = learner.n_bins_, len(learner.classes_)
     ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
@@ -78,12 +79,12 @@ def _rows_of_parties(
 def restate_dealt(
     learner: PartyClassifier, n_holders: int, statement: PrivacyStatement
 ) -> PrivacyStatement:
-    """Return a statement with the caveat of `deal_to_holders`: records may have moved.
+    """Weaken the statement of a fit if records were dealt to parties by their values.
 
-    Proofs are about a replaced record that stays with its party. If records are distributed by
-    their values, a replaced record may move, and others with it: the messages of several parties
-    change, each by up to ε. This refutes a claim if single messages are visible; for secure sums
-    nothing is proved.
+    The proofs assume that a replaced record stays with its party. If values determine the party, a
+    replaced record may move and displace others, so that the messages of several parties change,
+    each by up to ε. The claim is then refuted if the server sees single messages; with secure sums
+    it is unproved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:
@@ -100,9 +101,9 @@ def restate_dealt(
 
 
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
-    """Make a party in this process; a deployment replaces this function.
+    """Return a party that runs in this process; a deployment replaces this function.
 
-    The rows of a private fit are sealed: the code that sends them to a party opens them
-    (`open_values`).
+    In a private fit the rows are sealed. A replacement that sends them to another machine must
+    open them by `open_values`.
     """
     return LocalHolder(rows, questions, n_classes, door)

@@ -1,4 +1,4 @@
-"""Descriptions of a fitted learner: in words, and by column."""
+"""Descriptions of a fitted learner: its model in words, and the effect of each column."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def check_domain(learner: Any, domain: Any) -> None:
 
 
 def _check_classes(learner: Any, names: list[str]) -> None:
-    """Refuse names of classes unless each belongs clearly to one of the learner's classes."""
+    """Raise ValueError unless the domain's names of classes clearly match the learner's classes."""
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
-    # Classes 0 and 1, or truth values, which the domain names in the opposite order.
+    # The learner's classes are 0 and 1, but the domain's names say that 1 (or true) comes first.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    # With more classes, unless they were given as positions.
+    # With more classes taken from `y`, the domain has the same names in another order.
     if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)
@@ -70,8 +70,8 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         )
 
 
-def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
-    """Return whether each class has the name that a schema gives to a label equal to it."""
+def are_names_of(names: Sequence[str], classes: Sequence[object]) -> bool:
+    """Return whether `names` are, in order, the names that a schema has for these classes."""
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
         with suppress(ValueError):
@@ -79,8 +79,8 @@ def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
     return all(name in _list_spellings(value) for value, name in zip(classes, names, strict=False))
 
 
-def _list_spellings(value: Any) -> set[str]:
-    """Return the names that a schema may have for a class with the type of `y`."""
+def _list_spellings(value: object) -> set[str]:
+    """Return the names that a schema may have for a class with this value."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
     if isinstance(value, float) and value.is_integer():
@@ -89,7 +89,7 @@ def _list_spellings(value: Any) -> set[str]:
 
 
 class Explained:
-    """A learner that describes its model."""
+    """Mixin of learners: methods that describe the fitted model."""
 
     def describe(self: Any, domain: Any = None) -> str:
         """Return the fitted model in words, with names of columns and values.
@@ -97,17 +97,18 @@ class Explained:
         Parameters
         ----------
         domain : Domain, optional
-            Has these names; by default the `schema`'s, or numbers without a schema.
+            It has the names. By default they are from the schema of the fit; without a schema,
+            columns and values are numbered.
 
         Returns
         -------
         str
-            Only the learner's name if its model can't be written in words.
+            The description, or only the learner's name if its model has no form in words.
 
         Raises
         ------
         ValueError
-            If the domain differs from the fit's.
+            If the fit had other codes or classes than the domain.
         """
         check_is_fitted(self)
         self = self._as_fitted()
@@ -139,20 +140,25 @@ class Explained:
             "describe() says how, privacy_ what it guarantees."
         )
 
-    def explain(self, domain: Any = None) -> Any:
+    def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # A room above this one, imported late.
+        # `privcurve.explain` imports its module only now: models may import learners, not the
+        # reverse.
         return privcurve.explain(self, domain)
 
     @property
     def joins_columns(self) -> bool:
-        """Whether columns may interact in a few cells only, which a draw of cells may miss."""
+        """Whether columns may interact, perhaps in so few cells that random cells miss it.
+
+        If true, `explain` accepts that the score is a sum over columns only after testing all
+        cells.
+        """
         return bool(getattr(getattr(self, "model_", None), "joins_columns", False))
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance of each column by :func:`privcurve.explain`.
+        """The importance of each column, computed by :func:`privcurve.explain`.
 
-        The order follows `feature_names_in_`: the schema's order, whatever the order of X.
+        Columns are in the order of `feature_names_in_`; with a schema this is the schema's order.
         """
         return self.explain().feature_importances

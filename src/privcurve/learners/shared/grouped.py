@@ -1,4 +1,4 @@
-"""Shared code of learners of all columns at once: Gaussian noise, and groups of codes."""
+"""Bases of learners with Gaussian noise on sums over all columns, with merged codes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from privcurve.privacy.ledger import ASSUMED_ESTIMATE, ASSUMED_ORDER, PrivacySta
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
-    """A learner with Gaussian noise, which merges neighbouring codes of ordered columns.
+    """Base of learners with Gaussian noise that merge neighbouring codes of ordered columns.
 
     Parameters
     ----------
     n_groups : int
-        Neighbouring bins of ordered columns are merged to at most this number.
+        Neighbouring bins of an ordered column are merged to at most this number.
     neighbours : str
-        ``replace-one``, or ``add-remove``: then the number of records is not public.
+        ``replace-one``; or ``add-remove``, for which the number of records is not public.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
-    epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``proved``.
+        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
+    epsilon, delta : float
+        The budget; δ must be above 0, as the noise is Gaussian.
+    calibration : str
+        ``proved``.
     """
 
     delta: float = 1e-5
@@ -42,11 +44,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return the assumed public facts in addition to the usual ones."""
+        """Return assumptions of the statement: public facts, in addition to the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return the group of each code, by column: neighbouring codes of ordered columns."""
+        """Return for each column the group of each code; other than ordered codes stay alone."""
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
@@ -54,13 +56,13 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DescentClassifier(GroupedClassifier, EstimateParameters):
-    """A learner whose steps are divided by the number of records.
+    """Base of learners that divide their steps by the number of records.
 
     Parameters
     ----------
     n_estimate : int or None
-        With ``add-remove``: about how many records there are, from public sources; the number
-        itself is not public.
+        Only with ``add-remove``, for which the number of records is not public: an estimate from
+        public sources.
     """
 
     def _check_parameters(self) -> None:
@@ -72,5 +74,5 @@ class DescentClassifier(GroupedClassifier, EstimateParameters):
         return (*super()._assumptions(), *estimated)
 
     def _n_public(self, records: Records) -> Any:
-        """Return the public number of records, or its estimate."""
+        """Return the number of records if it is public, else the estimate."""
         return records.n if self.n_estimate is None else int(self.n_estimate)

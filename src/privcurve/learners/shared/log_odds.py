@@ -1,4 +1,4 @@
-"""Learners whose score estimates log-odds, of the positive label or of each class."""
+"""Logistic regression for learners: the minimum with and without noise, and a base class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.sealed import kernel
 
-# Maximum number of steps of L-BFGS, which takes some hundreds.
+# Maximum number of steps of L-BFGS; it usually takes some hundreds.
 MOST_STEPS = 5_000
 
 gradient_kernel = kernel(logistic_gradient)
@@ -30,7 +30,10 @@ minimise_kernel = kernel(minimise_logistic)
 def logistic_loss(
     model: Floats, rows: csr_array | Floats, signs: Signs, counts: Ints, penalty: float
 ) -> tuple[float, Floats]:
-    """Return the mean logistic loss with an L2 penalty, and its gradient."""
+    """Return the mean logistic loss plus ½·penalty·‖coefficients‖², and its gradient.
+
+    `model` has the coefficients, then an intercept (without penalty) if it is one longer.
+    """
     n_features = rows.shape[1]
     weights = model[:n_features]
     margins = signs * (times(rows, weights) + total(model[n_features:]))
@@ -57,7 +60,25 @@ def perturbed_logistic(
     penalty: Floats,
     offset: Floats | float = 0.0,
 ) -> Floats:
-    """Return the minimum of a logistic objective with a random linear term."""
+    """Return the minimiser of a logistic objective plus a random linear term, the noise.
+
+    Parameters
+    ----------
+    curator : Curator
+    call : Call
+        The mechanism call of the release.
+    rows : ndarray of shape (n_rows, n_inputs)
+    signs, weights : ndarray of shape (n_rows,)
+        Labels −1 and +1, and the number of records of each row.
+    penalty : ndarray of shape (n_inputs,)
+        The L2 penalty of each coefficient.
+    offset : ndarray of shape (n_rows,) or float
+        Added to the score of each row.
+
+    Returns
+    -------
+    ndarray of shape (n_inputs,)
+    """
     posed = rows, signs, weights, penalty
     return curator.objective(
         call,
@@ -76,9 +97,9 @@ def regress(
 ) -> tuple[Floats, float]:
     """Return the coefficients and intercept of a logistic regression without noise.
 
-    The objective is the sum of losses and ‖coefficients‖²/(2C). If only one label occurs, the
-    intercept, which has no penalty, would be infinite: it is ±`CERTAIN`. The search starts at
-    `start`, with the intercept last.
+    The objective is the sum of the losses plus ‖coefficients‖²/(2C). The intercept has no penalty;
+    if only one label occurs it would be infinite, and ±`CERTAIN` is returned. `start` is where the
+    search starts: coefficients, then the intercept.
     """
     width = rows.shape[1]
     label = only_label(signs)
@@ -95,14 +116,14 @@ def regress(
 
 
 class OneHotClassifier(ChanceClassifier):
-    """A learner whose score is linear in the one-hot encoded columns.
+    """Base of learners whose score is linear in the one-hot encoded columns.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        With more than two classes, a row per class.
+        A coefficient for each code of each column; with more than two classes, a row per class.
     intercept_ : float
-        With more than two classes, an array.
+        With more than two classes, an array with an intercept per class.
     n_features_used_ : int
         Number of inputs with a nonzero coefficient.
     """
@@ -114,11 +135,11 @@ class OneHotClassifier(ChanceClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float | Floats}
 
     def _width(self) -> int:
-        """Return the number of inputs."""
+        """Return the number of inputs of the linear score."""
         return int(self.n_bins_.sum())
 
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
-        """Return the inputs of the linear score, times a value."""
+        """Return the inputs of the linear score for each row, multiplied by `value`."""
         return one_hot(codes, self.n_bins_, value)
 
     def _restore(self) -> None:
@@ -133,25 +154,26 @@ class OneHotClassifier(ChanceClassifier):
         return np.column_stack([times(rows, row) for row in self.coef_]) + self.intercept_
 
     def _regress(self, codes: Codes, signs: Signs, counts: Ints) -> None:
-        """Fit a logistic regression without noise as the model."""
+        """Set the coefficients by a logistic regression without noise."""
         self.coef_, self.intercept_ = regress(self._rows(codes), signs, counts, self.C)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
     def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:
-        """Fit a multinomial regression without noise as the model of more than two classes.
+        """Set the coefficients of more than two classes by a multinomial regression without noise.
 
-        A class without a record gets such a low score that it is never predicted.
+        A class without records gets so low a score that it is never predicted.
         """
         n_classes = len(self.classes_)
         self.coef_ = np.zeros((n_classes, self._width()))
         self.intercept_ = log_shares(labels, counts, n_classes)
         present = np.unique(labels)
         if self._width() and len(present) > 1:
-            # Newton's steps would need a matrix of all coefficients of all classes.
+            # Use L-BFGS: the Hessian for Newton steps would have all coefficients of all classes.
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)
-            # For two classes scikit-learn has one row: the other score is its negative.
+            # If only two classes occur, scikit-learn returns one row. Half of it, with opposite
+            # signs, gives the two scores.
             signs = [[-0.5], [0.5]] if len(present) == 2 else [[1.0]]
             self.coef_[present] = model.coef_ * signs
             self.intercept_ = np.full(n_classes, -CERTAIN)

@@ -1,6 +1,6 @@
-"""Merging of mixed bins before a fit, for learners that do best with few bins.
+"""Merging of mixed bins before a fit, for learners that are most accurate with few bins.
 
-Neighbouring bins are merged evenly, by public facts alone.
+Neighbouring bins are merged to groups of about equal size, by public facts alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from privcurve.privacy.sealed import kernel
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each code; `groups` has a column's groups by code, increasing."""
+    """Return the group of each code; `groups` has, for each column, the group of each code."""
     seen = np.empty(codes.shape, dtype=code_type(_count_groups(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -37,21 +37,24 @@ def _count_groups(groups: Sequence[Codes]) -> Ints:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MergingClassifier:
-    """Mixin of a learner that merges codes.
+    """Mixin of learners that merge codes before a fit.
 
-    The parameter ``mixed_bins``, one int per column, comes from a schema or a description: the
-    number of its first codes that are fine bins. A learner that does best with few bins merges
-    them.
+    Parameters
+    ----------
+    mixed_bins : sequence of int, optional
+        For each column, how many of its first codes are fine bins (0: none). The number comes from
+        a schema or a dataset's description. If the registry gives the learner a number of bins that
+        suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine bins to this number.
 
     Attributes
     ----------
     groups_ : list of ndarray
-        The group of each code of X, by column; only if codes were merged.
-    n_bins_ : ndarray
-        The number of groups of each column in the fit.
+        For each column, the group of each code of X. It is missing if no codes were merged.
+    n_bins_ : ndarray of shape (n_columns,)
+        The number of codes of each column that the fit sees, after merging.
     """
 
-    # Whether the fit itself merges codes; `tuned` leaves that to the learners that it trains.
+    # Whether the fit itself merges codes. `tuned` does not: the learners that it trains do.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -61,25 +64,25 @@ class MergingClassifier:
     def _encode(self, X: Any, fit: bool) -> Codes:
         raise NotImplementedError
 
-    def _code(self, X: Any) -> Codes:
-        """Check X and encode it, merged as in the fit."""
+    def _code(self, X: object) -> Codes:
+        """Check X, and return its codes after the merging of the fit."""
         return self._merge(self._encode(X, fit=False))
 
     def _merge(self, codes: Codes) -> Codes:
-        """Merge codes as in the fit."""
+        """Replace codes of X by the groups of the fit, if it merged codes."""
         groups = getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
     @property
     def _n_codes(self) -> Ints:
-        """Number of codes of each column of X: more than ``n_bins_`` if some were merged."""
+        """Number of codes of each column of X, before merging."""
         groups = getattr(self, "groups_", None)
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return a learner for codes of merged bins, and the domain of the merged bins.
+        """Return this learner as one that reads merged codes, and the domain with merged bins.
 
-        Without merged bins both are returned unchanged.
+        If no codes were merged, both are returned unchanged.
         """
         groups = getattr(self, "groups_", None)
         if groups is None or domain is None:
@@ -93,9 +96,9 @@ class MergingClassifier:
 
 
 def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) -> None:
-    """Train learners that differ only in settings, each on its merged codes if it has some.
+    """Train learners that differ only in hyperparameters, after merging the codes for each.
 
-    There is one curator per learner.
+    If no learner merges codes, one call trains all of them. There is one curator per learner.
     """
     most = [_find_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
     if not any(most) or not learners[0]._merges:
@@ -113,7 +116,10 @@ def _find_most_bins(learner: Any) -> int | None:
 
 
 def _merge_records(learner: Any, records: Records, most: int) -> Records:
-    """Merge the bins of records into at most `most`; store the groups on the learner."""
+    """Return records with mixed bins merged to at most `most` per column.
+
+    The groups are stored on the learner.
+    """
     learner.groups_ = merge_bins(records.n_bins, learner.mixed_bins, most)
     learner.n_bins_ = _count_groups(learner.groups_)
     codes = merge_codes(records.codes, learner.groups_)

@@ -1,4 +1,4 @@
-"""Models of public columns and labels alone, which cost no privacy."""
+"""Models that read only public columns and labels, so they cost no privacy."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from privcurve.privacy.sealed import kernel
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A score θ·x + intercept of columns."""
+    """A linear score of scaled columns: coefficients·x + intercept."""
 
     coefficients: Floats  # (n_inputs,)
     intercept: float
 
     def score(self, rows: Floats) -> Floats:
-        """Score rows."""
+        """Return the score of each row of inputs."""
         return times(rows, self.coefficients) + self.intercept
 
 
 class PublicClassifier:
-    """The logistic regression of labels on scaled public columns, refitted with changing weights.
+    """Logistic regression of public labels on scaled public columns, refitted with other weights.
 
-    The penalty is ½‖coefficients‖²; the intercept has none. It reads nothing private.
+    The penalty is ½‖coefficients‖²; the intercept has none. No private column is read.
 
     Parameters
     ----------
     rows : PublicRows
     n_bins : ndarray of shape (n_public,)
+        The number of codes of each public column.
     """
 
     def __init__(self, rows: PublicRows, n_bins: Ints) -> None:
@@ -46,14 +47,17 @@ class PublicClassifier:
         self._last: Floats | None = None
 
     def fit(self, weights: Floats) -> LinearScore:
-        """Fit with a weight for the records of each row, starting at the last solution."""
+        """Fit with a weight for the records of each row.
+
+        The search starts at the previous solution, which is fast if weights change little.
+        """
         mass = self._rows.counts * weights
         score = LinearScore(*regress(self._inputs, self._rows.signs, mass, start=self._last))
         self._last = np.append(score.coefficients, score.intercept)
         return score
 
     def wrong(self, score: LinearScore) -> Bools:
-        """Return which rows a score predicts wrongly (0 counts as negative)."""
+        """Return for each row whether a score predicts it wrongly; the score 0 is negative."""
         return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 
@@ -63,15 +67,15 @@ PUBLIC_START = "public"
 
 @dataclass(frozen=True)
 class PublicStart:
-    """Log-odds of the label by the public columns: a start that costs a learner nothing.
+    """A model of the public columns, to whose log-odds a private learner adds its own score.
 
-    It depends only on public columns and labels, so it is the same, to the last bit, for any
-    content of the private columns (docs/proofs.md, 'Public start').
+    It depends only on public columns and labels, so it has the same bits for any content of the
+    private columns, and costs no privacy (docs/proofs.md, 'Public start').
     """
 
-    columns: tuple[int, ...]  # the public columns
-    n_bins: Ints  # (n_public,)
-    coefficients: Floats  # (n_bins.sum(),): of the one-hot public columns
+    columns: tuple[int, ...]  # positions of the public columns
+    n_bins: Ints  # (n_public,): the number of codes of each public column
+    coefficients: Floats  # (n_bins.sum(),): one for each code of each public column
     intercept: float
 
     @classmethod
@@ -83,14 +87,14 @@ class PublicStart:
         return cls(public, bins, *regress(inputs, rows.signs, rows.counts))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
-        """Check a start read from a file."""
+        """Check that a start read from a file fits these public columns; ValueError if not."""
         bins = n_bins[list(columns)]
         same = self.columns == tuple(columns) and np.array_equal(self.n_bins, bins)
         fits = self.coefficients.shape == (int(bins.sum()),)
         require(same and fits, "its start belongs to other public columns")
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of rows of an encoded matrix (all columns)."""
+        """Return the log-odds of the positive label for rows of codes of all columns."""
         public = codes[:, list(self.columns)]
         return _log_odds(public, self.n_bins, self.coefficients, self.intercept)
 
@@ -104,12 +108,12 @@ def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StartClassifier(PrivateClassifier, StartParameters):
-    """A learner that may start from a public model."""
+    """Base of learners whose scores may start from a model of the public columns."""
 
     public_columns: Sequence[int] | None = None
 
     def _roles(self) -> Roles:
-        """Return the roles of columns: without a public start all are private."""
+        """Return which columns are public; without a public start all are private."""
         if self.start != NO_START and self.public_columns is None:
             raise ValueError(
                 f"{self._learner}: start = {self.start!r} needs public_columns=, the positions of "
@@ -120,7 +124,10 @@ class StartClassifier(PrivateClassifier, StartParameters):
 
 
 def check_start(learner: Any, roles: Roles) -> None:
-    """Check that a learner read from a file has a start exactly if its roles require one."""
+    """Check that a learner read from a file has a start if some columns are public, and only then.
+
+    Raises ValueError if not, or if the start is for other columns.
+    """
     started = roles.public is not None
     require(started == hasattr(learner, "start_"), "its start does not belong to its parameters")
     if roles.public is not None:

@@ -1,4 +1,4 @@
-"""Roles of columns: which are public and may be read exactly, and which are protected."""
+"""Which columns are public and may be read without noise, and which are protected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# With more possible keys per row than this, sorting is faster than marking the occurring ones.
+# With more possible keys per row than this, sorting keys is faster than marking them in a table.
 SPARSE = 16
 
 
@@ -23,13 +23,13 @@ class Roles:
     """The partition of columns into public and private ones."""
 
     n_columns: int
-    # Positions of the public columns, increasing. None: nothing is public, not even the label.
-    # Empty: only the label is.
+    # Positions of the public columns, increasing; the label is public too. An empty tuple: only the
+    # label is public. None: nothing is public.
     public: tuple[int, ...] | None
 
     @classmethod
     def from_positions(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
-        """Check positions of public columns; messages name `learner`."""
+        """Check the positions of public columns, and return the roles; errors name `learner`."""
         if public is None:
             return cls(n_columns, None)
         positions = np.asarray(list(public))
@@ -59,7 +59,7 @@ class Roles:
         return tuple(j for j in range(self.n_columns) if j not in distinct)
 
     def columns(self, which: str) -> NDArray[np.intp]:
-        """Return positions of ``all``, ``public`` or ``private`` columns."""
+        """Return the positions of ``all``, ``public`` or ``private`` columns, as `which` says."""
         if which == ALL:
             return np.arange(self.n_columns)
         if self.public is None:
@@ -72,19 +72,20 @@ class Roles:
 
 @dataclass(frozen=True)
 class PublicRows:
-    """The distinct public parts (u, y) of records, in an order that depends on nothing else.
+    """The distinct public parts of records (public columns and label), in sorted order.
 
-    So results computed from them are the same, to the last bit, for any content of the private
-    columns, and whether equal records are single rows or counts.
+    The order depends on the public parts alone. So results computed from them have the same bits
+    for any content of the private columns, and do not depend on how records are split into rows
+    and counts.
     """
 
-    codes: Codes  # (n_distinct, n_public)
-    signs: Signs  # (n_distinct,): −1 or +1
-    counts: Ints  # (n_distinct,): records of each
+    codes: Codes  # (n_distinct, n_public): codes of the public columns
+    signs: Signs  # (n_distinct,): labels, −1 or +1
+    counts: Ints  # (n_distinct,): number of records with each public part
 
     @classmethod
     def gather(cls, codes: Codes, signs: Signs, counts: Ints, n_bins: Ints) -> PublicRows:
-        """Collect the rows of an encoded matrix of public columns, and labels."""
+        """Collect the distinct rows of an encoded matrix of public columns with its labels."""
         keys, row_of = distinct_keys(codes, signs, n_bins)
         first = np.full(len(keys), len(signs), dtype=np.int64)
         np.minimum.at(first, row_of, np.arange(len(signs)))
@@ -94,12 +95,15 @@ class PublicRows:
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
-    """Return the sorted distinct (row, label) keys, and the position of each row's key."""
+    """Encode each row with its label as an integer key.
+
+    Returns the distinct keys in increasing order, and the position of each row's key among them.
+    """
     keys = (signs > 0).astype(np.int64)
     width = 2
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
-            # Numbers are replaced by their ranks, which are small and keep the order.
+            # The keys would overflow: replace them by their ranks, which keep the order.
             distinct, keys = _rank_keys(keys, width)
             width = len(distinct)
         keys = keys * bins + codes[:, j]
@@ -108,11 +112,14 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
 
 
 def _rank_keys(keys: Ints, width: int) -> tuple[Ints, Ints]:
-    """Return the distinct numbers among keys below `width`, increasing, and each key's position."""
+    """Return the distinct keys in increasing order, and the position of each key among them.
+
+    Keys are integers from 0 to `width` − 1.
+    """
     if width > SPARSE * len(keys):
         distinct, places = np.unique(keys, return_inverse=True)
         return distinct, places.astype(np.int64)
-    # Marking the occurring keys is faster than sorting.
+    # There are few possible keys: marking the occurring keys in a table is faster than sorting.
     occurs = np.zeros(width, dtype=bool)
     occurs[keys] = True
     distinct = np.flatnonzero(occurs)

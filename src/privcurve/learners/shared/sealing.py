@@ -1,4 +1,8 @@
-"""Fits on sealed records (all private fits except a short list), and the status of a guarantee."""
+"""Fits on sealed records, and the status of a fit's guarantee.
+
+All private fits get sealed records, except fits of other libraries' learners and fits with a
+calibration in `LearnerEntry.sees_open`.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +30,20 @@ from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
 
-# Methods of a learner that see open records, before they are sealed.
+# Methods of a learner that get records before they are sealed. Subclasses must not override them.
 FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
-# Methods that return the statement of announced calls, and train with it.
+# Methods that determine a fit's statement. A user's learner that overrides one of them may state
+# other noise than the library computes for its announced calls.
 STATING = ("_fit_batch", "_fit_one", "_guarantee", "_noise_of", "_neighbours")
-# The attribute with the guarantee of a fit: only this project's classes may define it.
+# The attribute with the guarantee of a fit. Only classes of this project may define it.
 STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
-    """Return which methods of `FINAL` a learner overrides."""
+    """Return the methods of `FINAL` that a learner class overrides, unless it may override them."""
     learner = LEARNERS.get(getattr(kind, "_learner", ""))
     if learner is not None and learner.stays_open:
         return []
@@ -46,7 +51,7 @@ def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
 
 
 def check_methods(kind: type[Any], base: type[Any]) -> None:
-    """Refuse a class of learners that overrides a method of `FINAL`."""
+    """Raise TypeError if a learner class overrides a method of `FINAL`, or defines `STATED`."""
     if replaced := replaced_methods(kind, base):
         raise TypeError(
             f"{kind.__name__} must not replace {', '.join(replaced)}: a method that sees open "
@@ -62,10 +67,10 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
 
 
 def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement with the status ``claimed``, unless this project proves it.
+    """Return a statement, with the status ``claimed`` unless this project proves the learner.
 
-    It proves only its own unchanged learners: not a subclass, not another library's learner, and
-    not a selection with a user's own learner among the candidates.
+    The project proves only its own unchanged learners. It does not prove a subclass, another
+    library's learner, or a selection with a user's own learner among the candidates.
     """
     if type(statement) is not PrivacyStatement:
         raise TypeError(
@@ -82,10 +87,11 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 
 
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
-    """Return the statement of a fit: ``derived`` if all sensitivities are derived from their sums.
+    """Return the statement of a fit with its final status.
 
-    For a user's own learner this requires that only its calls are its own: the announced calls and
-    their noise are then the library's.
+    The status is ``derived`` if the library derived all sensitivities from the computation of the
+    sums. A user's own learner gets it only if it overrides no method of `STATING`, so that the
+    library itself computed the noise for the announced calls.
     """
     if statement.status == DERIVED:
         raise DoorError(
@@ -99,14 +105,17 @@ def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> Pr
 
 
 def _is_replaced(kind: type[Any], method: str) -> bool:
-    """Return whether a class has a method from outside of this project."""
+    """Return whether the method of a class is defined outside of this project."""
     return not is_ours(str(getattr(getattr(kind, method), "__module__", "")))
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
-    """Train learners that differ only in settings, on records in memory or partitioned.
+    """Train learners that differ only in hyperparameters, on records in memory or partitioned.
 
-    Private learners see sealed records, others open ones. There is one curator per learner.
+    Private learners get sealed records, others the records themselves. After a private fit, the
+    function searches the learners for sealed values and sources of noise that must not be kept.
+    There is one curator per learner. Raises SealedError if a learner kept such a value, and
+    DoorError if a private fit inside another one is not charged to it.
     """
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
@@ -129,13 +138,15 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(fit_name)
         _seal_for(doors, fit_name)
         n_before = _count_references(doors)
-        # NumPy's warnings would reveal exact values; warnings about public numbers are off too.
+        # NumPy's warnings (such as a division by 0) would reveal exact values, so all are off, even
+        # warnings about public numbers.
         with fit_named(fit_name), np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(fit_name, records, counted), doors)
         if fit_name.refused:
             raise fit_name.refused
         _seal_for(doors, name)
-        # Nearly always no curator, stream or sealed value is left, so that no search is needed.
+        # Searching a model is slow. Reference counts show that it is nearly always unnecessary: no
+        # curator, stream or sealed value is left.
         others = [group for door in doors for group in (door.parties, door.inners) if group]
         is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
         if is_kept or _count_references(doors) != n_before:
@@ -146,14 +157,14 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             for learner in chosen:
                 refuse_kept(learner, name)
         if is_left:
-            gc.collect()  # a reference cycle is garbage
+            gc.collect()  # values in a reference cycle are not left, only not yet freed
             if getrefcount(fit_name) > n_alone:
                 what = "a sealed value is left after the fit, in a module, a class or a function"
                 raise SealedError(name, what, place=type(chosen[0]).__name__)
 
 
 def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement; refuse one with less privacy than requested."""
+    """Return a statement; raise DoorError if it guarantees less than the learner's parameters."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):
@@ -170,8 +181,8 @@ def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
 
 
 def refuse_kept(model: Any, learner: str) -> None:
-    """Refuse a fitted model that still holds a sealed value."""
-    # The statement needs no search: its numbers were compared with the calls.
+    """Raise SealedError if a fitted model still holds a sealed value."""
+    # The statement needs no search: its numbers were compared with the curator's calls.
     values = {name: value for name, value in vars(model).items() if name != "_fitted_statement"}
     if _find_held(values) is None:
         return
@@ -182,7 +193,7 @@ def refuse_kept(model: Any, learner: str) -> None:
 
 
 def _line_of(model: Any, attribute: str) -> str:
-    """Return the line of a learner's file that sets an attribute; without one, its class."""
+    """Return the place in a learner's file that sets an attribute; if none does, the class name."""
     path = getattr(sys.modules[type(model).__module__], "__file__", None) or ""
     sets = re.compile(rf"\bself\.{attribute}\b[^=]*=(?!=)")
     lines = (k for k, line in enumerate(linecache.getlines(path), 1) if sets.search(line))
@@ -191,23 +202,27 @@ def _line_of(model: Any, attribute: str) -> str:
 
 
 def _seal_for(doors: Sequence[Curator], name: str) -> None:
-    # A separate function: a variable of `fit` that names a curator would count as a reference.
+    # This is a separate function because a local variable of `fit` that refers to a curator would
+    # change its reference count.
     for door in doors:
         for one in (door, *door.parties):
             one.sealed_for = name
 
 
 def _count_references(doors: Sequence[Curator]) -> list[tuple[int, int]]:
-    """Return the number of references to each curator, and to its stream."""
+    """Return the reference counts of each curator and of its random stream."""
     return [(getrefcount(door), getrefcount(door._source)) for door in doors]
 
 
-# The count for a curator that only a list refers to.
+# The reference counts of a curator that is only in a list.
 (_ALONE,) = _count_references([party_of(0)])
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
-    """Return a value of the given types in the attributes and containers of `value`; or None."""
+    """Search `value`, its attributes and its containers for an object of the given types.
+
+    Returns the first such object, or None.
+    """
     left: list[Any] = [value]
     seen = set()
     for one in left:
@@ -235,7 +250,7 @@ def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
 
 
 def refuse_noise_kept(model: Any, name: str) -> None:
-    """Refuse a fitted model that still holds a curator or a stream of random numbers."""
+    """Raise SealedError if a fitted model still holds a curator or a random generator."""
     for key, value in vars(model).items():
         if key == "random_state":
             continue
@@ -247,7 +262,7 @@ def refuse_noise_kept(model: Any, name: str) -> None:
 
 
 def sees_sealed(learner: Any) -> bool:
-    """Return whether a fit sees sealed records."""
+    """Return whether a fit of this learner must get sealed records."""
     registered, facts = entry(learner._learner), vars(learner)
     if registered.peer or not is_private(facts.get("epsilon", math.inf)):
         return False

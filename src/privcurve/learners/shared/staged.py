@@ -1,4 +1,4 @@
-"""Learners whose model grows by rounds."""
+"""Base of learners whose model grows in rounds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
 
 class StagedClassifier(CodedClassifier):
-    """A learner with `staged_decision_function`; a subclass defines the stages (`_stages`)."""
+    """Base of learners with `staged_decision_function`.
+
+    A subclass implements `_stages`, which yields the scores of encoded rows after each round.
+    """
 
     @with_fitted_parameters
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the scores of rows by the first round, by the first two rounds, and so on."""
+        """Yield the scores of the rows after the first round, after the first two, and so on.
+
+        Each has the shape of :meth:`decision_function`; the last one equals it.
+        """
         check_is_fitted(self)
         yield from self._stages(self._code(X))
 

@@ -1,4 +1,4 @@
-"""Ensembles of trees whose votes are added up: their scores, stages and measures."""
+"""Base of learners whose score is the sum of the values of complete trees."""
 
 from __future__ import annotations
 
@@ -30,27 +30,32 @@ bins_kernel = kernel(bin_rows, rows=(0, 0))
 
 @kernel(rows=0)
 def places_of(counts: Ints) -> Ints:
-    """Return the row of each record."""
+    """Return for each record the position of its row; `counts` has the records of each row."""
     return np.repeat(np.arange(len(counts)), counts)
 
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Cached, as two calls per tree take as long as the noise of a small tree.
+    # Cached, because it is called twice per tree, and takes as long as the noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
-    """A learner of trees; a subclass fits `splits_` and `leaf_values_`.
+    """Base of learners whose score is the sum of the values of complete trees.
 
-    Trees are complete, with a row of `splits_` each: see :mod:`privcurve.kernels.trees.levels`.
+    A subclass fits `splits_` and `leaf_values_`.
 
     Attributes
     ----------
+    splits_ : ndarray of shape (n_trees, 2**depth − 1)
+        The question of each inner node: see :mod:`privcurve.kernels.trees.levels`.
+    leaf_values_ : ndarray of shape (n_trees, 2**depth)
+        What each leaf adds to the score.
     n_features_used_ : int
         Number of distinct questions of the trees.
     n_records_ : int
-        Training records: the sum of the counts. Public, as neighbours have equally many.
+        Number of training records (the sum of the counts). It is public: replace-one neighbours
+        have equally many records.
     """
 
     n_trees: int
@@ -60,7 +65,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
-        """Make complete trees of `depth` levels without questions."""
+        """Set the attributes of a fit on `n` records to complete trees of `depth` empty levels."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)
@@ -72,18 +77,18 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a tree asks about a column below another one."""
+        """Whether a path of a tree asks about more than one column."""
         return ask_two_columns(self._trees())
 
     def _bin_starts(self) -> Ints:
         return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
-        """Return whether a question is "at most b?" and not "is it b?"."""
+        """Return whether questions are "is the bin at most b?"; otherwise they are "is it b?"."""
         return True
 
     def _trees(self, start: int = 0, stop: int | None = None) -> Trees:
-        """Return trees in the form for prediction."""
+        """Return trees `start` to `stop` (exclusive) in the form that prediction uses."""
         splits = self.splits_[start:stop]
         if self._thresholds():
             splits = np.where(splits == NO_QUESTION, NO_QUESTION, splits + self.n_bins_.sum())
@@ -117,14 +122,14 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = int((questions != NO_QUESTION).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Count the nodes with a question, and their leaves.
+        """Return the sizes of the trees; a node without a question counts as no node.
 
-        `expected_depth` is the mean over trees of the number of questions for a record that answers
-        each question either way with equal probability.
+        `expected_depth` is the mean over trees of the expected number of questions for a record
+        that answers each question yes or no with equal probability.
         """
         splits = self.splits_ != NO_QUESTION
         n_trees, n_inner = splits.shape
-        # Node i is on the level ⌊log2(i + 1)⌋.
+        # The level of node i is ⌊log2(i + 1)⌋.
         levels = np.frexp(np.arange(1, n_inner + 1))[1] - 1
         n_leaves = int(splits.sum()) + n_trees
         return {

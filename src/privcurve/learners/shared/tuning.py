@@ -1,4 +1,7 @@
-"""Candidates of a private selection, and their cost: without records, fast to import."""
+"""The candidates of a private selection, and the budget of each, without any records.
+
+Plans of the workflow import this module, so it must be fast to import.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
-# The key of a setting that names its learner.
+# The key with which a setting names another learner.
 LEARNER = "learner"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate of a run: a learner's name, and its hyperparameters other than defaults."""
+    """A candidate for training in a run: a learner, and its hyperparameters if not default."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -35,20 +38,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """The ε of a candidate's training, and the assumptions and exclusions of its statement.
-
-    All of it is public, and known before any training.
-    """
+    """Public facts about a candidate's training: its ε, and parts of its statement."""
 
     epsilon: float
     assumptions: tuple[str, ...]
     exclusions: tuple[str, ...]
 
 
-def base_entry(name: Any) -> LearnerEntry:
-    """Return the entry of a learner if its settings may be selected privately.
+def base_entry(name: object) -> LearnerEntry:
+    """Return the registry's entry of a learner whose settings may be selected privately.
 
-    Raises ValueError with the learner and the reason otherwise.
+    Raises ValueError, with the reason, if they may not.
     """
     if not isinstance(name, str):
         raise ValueError(f"{NAME}: learner must be the name of a learner; got {name!r}")
@@ -67,12 +67,20 @@ def base_entry(name: Any) -> LearnerEntry:
 
 
 def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
-    """Return the candidates of a run, all equally likely.
+    """Return the candidates among which each run draws uniformly.
 
-    `settings` maps parameters to lists of values, for all combinations; or it is a list of
-    settings, each of which may name another ``learner`` than `name`; or None, for the defaults.
-    Raises ValueError if it is something else, is empty, or if a setting or a learner is not
-    allowed.
+    Parameters
+    ----------
+    name : str
+        The learner of settings that name no other.
+    settings : mapping, sequence of mapping, or None
+        A list of values for each hyperparameter, for all combinations; or a list of settings, each
+        of which may name its own ``learner``; or None, for the defaults.
+
+    Raises
+    ------
+    ValueError
+        If `settings` has another form or is empty, or if a setting or a learner is not allowed.
     """
     if not (_is_list(settings) and len(settings) and all(isinstance(s, Mapping) for s in settings)):
         return tuple(Candidate(name, setting) for setting in _list_settings(name, settings))
@@ -103,7 +111,7 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         )
     if not settings:
         raise ValueError(f"{NAME}: settings must not be empty")
-    # NumPy's numbers become plain ones.
+    # Convert NumPy's numbers to Python's, which JSON and statements can store.
     settings = [
         {
             key: value.item() if isinstance(value, np.generic) else value
@@ -119,7 +127,7 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(settings)
 
 
-def _is_list(values: Any) -> bool:
+def _is_list(values: object) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
 
 
@@ -131,10 +139,10 @@ def budget_of(
     expected_runs: float,
     score_share: float,
 ) -> SelectionBudget:
-    """Return what a run of some learners may spend; see ``selection_budget``.
+    """Return the budget of a run that trains one of these learners: see ``selection_budget``.
 
-    If all learners support only pure privacy, they are accounted by ε, for any δ. Raises ValueError
-    if nothing remains for a run, or if a learner supports no pure privacy and δ = 0.
+    If all learners support only δ = 0, runs are accounted by ε even if δ > 0. Raises ValueError if
+    nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
@@ -149,10 +157,11 @@ def budget_of(
 def terms(
     candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[Terms]:
-    """Return the terms of each candidate, with which a training spends what a run may spend.
+    """Return the terms of each candidate, with the ε at which its training spends a run's budget.
 
-    The cost of a setting is public, as its statement does not depend on the records: a fit on n
-    made-up records gives it. Raises ValueError, which names the candidate, if one can't be trained.
+    The cost of a setting is public, because its statement does not depend on the values of the
+    records; a fit on `n` made-up records determines it. Raises ValueError, which names the
+    candidate, if one cannot be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     mixed_bins = None if facts.mixed_bins is None else _make_tuple(facts.mixed_bins)
@@ -177,7 +186,7 @@ def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 class _Fit(NamedTuple):
-    """The facts that determine a statement in addition to ε; `setting` is JSON."""
+    """The facts that determine a statement together with ε. They are hashable, for the cache."""
 
     learner: str
     setting: str
@@ -191,7 +200,10 @@ class _Fit(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
-    """Return terms with nearly the largest ε at which a training spends at most `amount`."""
+    """Return the terms of a training that spends at most `amount`: ε if `pure`, else ρ of zCDP.
+
+    The ε is nearly the largest one possible. `guess` is an ε at which the search starts.
+    """
     statements: dict[float, PrivacyStatement] = {}
 
     def rho_at(epsilon: float) -> float:
@@ -210,7 +222,10 @@ def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
 
 
 def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
-    """Return the statement of a fit on made-up records of each class."""
+    """Return the statement of a fit with this ε on made-up records of all classes.
+
+    Raises ValueError if it is not proved for replace-one neighbours.
+    """
     budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": PROVED}
     facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, mixed_bins=fit.mixed_bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
@@ -218,12 +233,12 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
-    # A plan imports this file without Numba.
+    # Imported late: plans of the workflow import this module without Numba.
     from privcurve.privacy.curator import Curator
 
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
-    # Only the author claims a user's own learner, and so the selection.
+    # A user's own learner may have the status ``claimed``; the selection then has it, too.
     enough = KNOWN if fit.learner in registry.LEARNERS else (*KNOWN, CLAIMED)
     if statement.status not in enough or statement.neighbours != REPLACE_ONE:
         raise ValueError(

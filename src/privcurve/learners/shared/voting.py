@@ -1,7 +1,7 @@
 """Votes of private weak learners: shared code of LazyBB, 1-rules and trees.
 
 A *weak learner* calibrates its noise (`plan`), trains all rounds in its own kernel, and converts
-the released numbers to a readable model. A single 1-rule or tree is one round.
+the released numbers to a model. The learners of a single 1-rule or tree make one round.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
-    """The parameters of the rounds: τ, κ, λ, and whether margins start from a public model."""
+    """The parameters of boosting: n_rounds (τ), density (κ), learning_rate (λ), and `started`.
+
+    `started` says whether the margins of records start from a public model instead of 0.
+    """
 
     n_rounds: int
     density: float
@@ -30,34 +33,39 @@ class Boosting(NamedTuple):
     started: bool = False
 
 
-# One round with equal weights: the learning rate is not used.
+# One round with equal weights; it does not use the learning rate.
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
 class WeakLearner(Protocol):
-    """A base learner of boosting. It is stateless: no part of a fit is stored on it."""
+    """The interface of a weak learner of boosting. Its objects store nothing about a fit."""
 
     def prepare(self, records: Records) -> Any:
-        """Return the rows in the form of :meth:`train`; all settings share them."""
+        """Convert records to the rows that :meth:`train` takes; fits of all settings share them."""
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
-        """Return the plan of a learner's rounds, with their noise.
+        """Return the plan of a fit: parameters for :meth:`train`, and the calibrated noise.
 
-        `setting` has what all weak learners need: the learner's name, n, the rounds and the budget.
+        `learner` has the parameters of the weak learner. `setting` has what all weak learners need:
+        the learner's name, n, the parameters of boosting, and the budget.
         """
 
     def train(self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None) -> Any:
-        """Draw all noise, train all rounds, and return the choices.
+        """Draw all noise, train all rounds, and return the released choices of the rounds.
 
-        `begin` is the margin of each row before the first round, in votes; 0 by default.
+        `begin` has the margin of each row before the first round, in votes; None means 0.
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
-        """Return the attributes of a fitted learner: ``model_`` and more."""
+        """Convert the released choices to attributes of the fitted learner, such as ``model_``."""
 
 
 def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., Any]:
-    """Return a loop over rounds as a mechanism that checks the largest weight and drops it."""
+    """Turn a kernel's loop over rounds into a mechanism that may run on sealed records.
+
+    The loop returns its choices and the largest weight of a record. The mechanism checks that the
+    weight is within the proof's bound, and returns only the choices.
+    """
 
     @wraps(loop)
     def run(*arguments: Any) -> Any:
@@ -69,20 +77,20 @@ def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., A
 
 
 class VotingClassifier(LinkedClassifier, StagedClassifier):
-    """A vote of weak learners.
+    """Base of learners whose score is the sum of votes, −1 or +1, of weak learners.
 
-    A subclass provides the voters (`_weak_learner`) and, if there is more than one round, the
-    parameters of the rounds (`_boosting`).
+    A subclass provides the weak learner (`_weak_learner`) and, for more than one round, the
+    parameters of boosting (`_boosting`).
 
     Attributes
     ----------
     model_ : VoteModel or TreeModel
-        The readable vote: voters in the order of the rounds, with answers −1 or +1.
+        The voters in the order of the rounds; ``print`` shows them as text.
     n_features_used_ : int
         Number of distinct questions of the voters.
     n_records_ : int
-        Training records: the sum of the counts. Public, as neighbours have equally many. The
-        number of distinct rows is not public, and is not stored.
+        Number of training records (the sum of the counts). It is public: replace-one neighbours
+        have equally many records. The number of rows is not public, and is not stored.
     """
 
     model_: Any
@@ -95,15 +103,15 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ONE_ROUND
 
     def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
-        """Return the margins of rows before the first round, in votes; None if all are 0."""
+        """Return the margin of each row before the first round, in votes; None if all are 0."""
         return None
 
     def _hidden_columns(self) -> tuple[int, ...]:
-        """Return the columns that no voter may use."""
+        """Return the positions of columns that no voter may use."""
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the codes for the voters; a hidden column has a single code."""
+        """Return the codes for the voters, in which each hidden column has only the code 0."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()
@@ -111,13 +119,13 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return codes
 
     def _visible_bins(self) -> Ints:
-        """Return the number of codes of each column for the voters."""
+        """Return the number of codes of each column for the voters: 1 for a hidden column."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden_columns())] = 1
         return bins
 
     def _plan(self, n: int) -> Any:
-        """Return the weak learner's plan for n records."""
+        """Return the weak learner's plan for a fit on n records."""
         setting = {
             "learner": self._learner,
             "n": n,

@@ -114,9 +114,10 @@ def _delta(
 def _reach(
     moments: Moments, epsilon: float, near: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return how far below and above ε the tilted distribution reaches, up to e^`BEYOND` of it.
+    """Return how far the tilted distribution reaches below and above ε.
 
-    Both distances follow from Chernoff bounds at a few other tilts. `near` is a result of `_tilt`.
+    A probability of at most e^`BEYOND` lies beyond each of these distances, by Chernoff bounds at a
+    few other tilts. `near` is a result of `_tilt`.
     """
     tilt, log_total, spread = near
     down = up = math.inf

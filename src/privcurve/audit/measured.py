@@ -1,0 +1,75 @@
+"""The measured ε of a method of a study: a lower bound by label canaries, at its own setting."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from privcurve.audit.canaries import Guesses, canary_tables, guess_coins
+from privcurve.audit.claim import generator
+from privcurve.audit.contract_cases import CASES
+from privcurve.audit.search import REPORTED_ERROR
+from privcurve.experiments.methods import Method
+from privcurve.learners import own, registry
+from privcurve.learners.entry import Facts
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
+
+# ε that the audited fits claim.
+EPSILON = 1.0
+# Fits on each of the two tables of canaries.
+FITS = 50
+TABLES = {"ordered": True, "unordered": False}
+
+
+class Measured(NamedTuple):
+    """The larger bound of the two tables, its guesses, and why there is none."""
+
+    epsilon: float = math.nan
+    table: str = ""
+    guesses: Guesses = Guesses(0, 0, 0)
+    reason: str = ""
+
+
+def contract_of(method: Method) -> str:
+    """Return the result of the contract for a method's learner.
+
+    Tests try the settings of `CASES`: a learner of the project that broke the contract would fail
+    them.
+    """
+    tried = own.KEPT if method.learner in {case.learner for case in CASES} else own.NOT_TRIED
+    return method.contract or tried
+
+
+def measure(method: Method, n_fits: int = FITS) -> Measured:
+    """Return a lower bound on ε of fits that claim `EPSILON`, with confidence 1 − `REPORTED_ERROR`.
+
+    The two tables have canaries as bins of an ordered and of an unordered column, and each has half
+    of the error. The result does not depend on the seed of a run.
+    """
+    if method.claim == PRIVATE_COLUMNS:
+        return Measured(reason=f"canaries have no {PRIVATE_COLUMNS}")
+    if len(method.settings) > 1:
+        return Measured(reason="its setting is chosen on the records")
+    best = Measured(-math.inf)
+    for table, is_ordered in TABLES.items():
+        try:
+            guesses = _guess(method, table, is_ordered, n_fits)
+        # A learner, perhaps a user's, may fail in any way on such a table; its runs stay.
+        except Exception as error:
+            return Measured(reason=f"{type(error).__name__}: {error}")
+        lower = guesses.refuted_epsilon(method.delta, REPORTED_ERROR / len(TABLES))
+        if guesses.n_guessed and lower > best.epsilon:
+            best = Measured(lower, table, guesses)
+    return best if best.table else Measured(reason="it scores all canaries alike")
+
+
+def _guess(method: Method, table: str, is_ordered: bool, n_fits: int) -> Guesses:
+    (pair,) = canary_tables(method.claim)
+    point = method.points[0]._replace(epsilon=EPSILON)
+    parameters: dict[str, Any] = method.estimator_parameters(point, 1)
+    if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
+        # Half of the canaries are present.
+        parameters = {"n_estimate": pair.right.n // 2, **parameters}
+    facts = Facts(pair.left.n_bins, (is_ordered,))
+    learner = registry.make(method.learner, facts, parameters, method.claim)
+    return guess_coins(learner, pair, n_fits, generator(f"{method.name}, {table} canaries", 0))

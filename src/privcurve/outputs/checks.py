@@ -1,0 +1,91 @@
+"""What each method of a study has passed: the contract, and the measured beside the claimed ε."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from privcurve.files import replace_file
+from privcurve.lazy import pd
+from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads
+from privcurve.outputs.error_table import private_methods
+from privcurve.outputs.runs import FOLDER
+from privcurve.tables.table import MISSING
+
+FILE = "checks"
+
+# A row a method. `measured` is a lower bound on ε with confidence `level` of fits that claim
+# `epsilon`; where it is missing, `reason` says why.
+COLUMNS = [
+    *("method", "learner", "version", "contract", "epsilon", "delta", "neighbours", "measured"),
+    *("level", "fits", "right", "guessed", "coins", "table", "reason"),
+]
+NOT_MEASURED = "not measured"
+NOTE = (
+    "Contract: whether pairs of tables show that the learner keeps it; fits of other libraries are "
+    "not tried. Measured ε: a lower bound with 95 % confidence for fits that claim ε = 1, from "
+    "guesses of the labels or the presence of canaries (Steinke, Nasr and Jagielski 2023): "
+    "docs/audit.md."
+)
+
+
+class Checks(Output):
+    """File ``checks``: the contract of each method's learner, and a lower bound on its ε, as CSV.
+
+    The bound is from guesses of the coins of label canaries (docs/audit.md).
+    """
+
+    word: ClassVar[str] = "checks"
+    writes: ClassVar = ()
+    selects: ClassVar[bool] = False
+
+    def files(self, request: OutputRequest) -> Files:
+        return Files(others={FILE: FOLDER / f"{request.study.name}_{FILE}.csv"})
+
+    def reads(self, request: OutputRequest) -> Reads:
+        methods = [request.study.methods[name] for name in private_methods(request)]
+        facts = [[one.name, one.version, [*map(dict, one.settings)], one.claim] for one in methods]
+        return Reads(facts=[facts, [one.contract for one in methods]])
+
+    def make(self, context: Context) -> None:
+        from privcurve.audit import measured
+
+        rows = []
+        for name in private_methods(context.request):
+            method = context.study.methods[name]
+            bound = measured.measure(method)
+            terms = {"learner": method.learner, "version": method.version}
+            terms |= {"contract": measured.contract_of(method), "epsilon": measured.EPSILON}
+            terms |= {"delta": method.delta, "neighbours": method.claim}
+            how: dict[str, Any] = {"level": 1 - measured.REPORTED_ERROR, "fits": 2 * measured.FITS}
+            how |= {"right": bound.guesses.n_right, "guessed": bound.guesses.n_guessed}
+            how |= {"coins": bound.guesses.n_coins, "table": bound.table, "reason": bound.reason}
+            rows.append({"method": name, **terms, "measured": round(bound.epsilon, 4), **how})
+        write(pd.DataFrame(rows, columns=COLUMNS), context.request.files.others[FILE])
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write checks to a file."""
+    replace_file(path, lambda temporary: frame.to_csv(temporary, index=False, lineterminator="\n"))
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read a file of checks; without the file, the result has no rows."""
+    if not path.is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    return pd.read_csv(path, keep_default_na=False, na_values={"measured": [""]})[COLUMNS]
+
+
+def beside(runs: Path) -> Path:
+    """Return the file of checks of a file of runs."""
+    return runs.with_name(f"{FILE}.csv")
+
+
+def describe(measured: float) -> str:
+    """Return the measured ε as text."""
+    return MISSING if pd.isna(measured) else f"≥ {measured:.2f}"
+
+
+def short_contract(text: Any) -> str:
+    """Return the result of the contract without its first word; nothing for a missing one."""
+    return MISSING if pd.isna(text) else str(text).removeprefix("contract ")
