@@ -39,9 +39,9 @@ def run(capsys, *argv):
 def describe_file(capsys, content, name="t.csv"):
     """Write a file and draft its description with the command; return the output."""
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    code, said = run(capsys, "describe", name, "--label", "sick", "--force")
-    assert code == 0, said
-    return said
+    code, output = run(capsys, "describe", name, "--label", "sick", "--force")
+    assert code == 0, output
+    return output
 
 
 def table_with(values, name="x"):

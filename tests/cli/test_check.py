@@ -30,9 +30,9 @@ def faults(name="patients"):
 def test_ready_with_shares_and_the_next_command(folder, capsys):
     Path("patients.csv").write_text(TABLE.replace("60,", "130,"))
     assert main.main(["check", "patients"]) == 0
-    told = capsys.readouterr().out
-    assert "ready: privcurve compare patients" in told
-    rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.strip()}
+    output = capsys.readouterr().out
+    assert "ready: privcurve compare patients" in output
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.strip()}
     # Codes, clipped, other, missing; an exclamation mark where many values are lost.
     assert rows["age"] == ["11", "20.0%!", "–", "20.0%"]
     assert rows["town"] == ["4", "–", "20.0%", "20.0%"]
@@ -49,12 +49,12 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
         label = 'positive: "yes", negative: "no"', 'classes: ["no", maybe, "yes"]'
         PATH.write_text(replace_all(DESCRIPTION, label))
     assert main.main(["check", "patients"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     lines = PATH.read_text().splitlines()
     line = next(n for n, text in enumerate(lines, start=1) if text.startswith("label:"))
     what = "the class 'yes' has 1 record, and privcurve compare, which holds some out"
-    assert f"note: descriptions/patients.yaml, line {line}: {what}" in told
-    assert "ready: privcurve release patients" in told
+    assert f"note: descriptions/patients.yaml, line {line}: {what}" in output
+    assert "ready: privcurve release patients" in output
     assert main.main(["check", "patients", "--json"]) == 0
     (remark,) = json.loads(capsys.readouterr().out)["remarks"]
     assert remark["line"] == line
@@ -68,13 +68,13 @@ def test_lines_of_only_separators_are_no_records(folder, capsys):
     header, *rows = TABLE.splitlines()
     Path("patients.csv").write_text("\n".join([header, ",,,,", *rows, ",,,,", " , ,,,"]))
     assert main.main(["check", "patients"]) == 0
-    told = capsys.readouterr().out
-    assert ": lines of patients.csv without a value, which are skipped: 3\n" in told
+    output = capsys.readouterr().out
+    assert ": lines of patients.csv without a value, which are skipped: 3\n" in output
     assert len(datasets.load("patients").y) == 5
     assert main.main(["describe", "patients.csv", "--label", "sick", "--name", "other"]) == 0
-    told = capsys.readouterr().out
-    assert "patients.csv: 5 records" in told
-    assert "Note: lines of patients.csv without a value, which are skipped: 3." in told
+    output = capsys.readouterr().out
+    assert "patients.csv: 5 records" in output
+    assert "Note: lines of patients.csv without a value, which are skipped: 3." in output
 
 
 def test_all_problems_in_one_pass(folder):
@@ -204,9 +204,9 @@ def test_a_bin_that_hides_most_of_a_column_is_reported_with_better_bins(folder, 
         assert columns_of(rows, f"  - {{name: x1, kind: numeric, bounds: {bounds}{more}}}\n") == []
         capsys.readouterr()
         assert main.main(["check", "t"]) == 0
-        told = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        output = [line.strip() for line in capsys.readouterr().out.splitlines()]
         start = "More than half of the values in one bin, which does not tell them apart:"
-        return told[told.index(start) + 1] if start in told else None
+        return output[output.index(start) + 1] if start in output else None
 
     mixed = "Write spacing: mixed, n_bins: 64."
     skewed = [k**2 for k in range(60)]

@@ -119,8 +119,8 @@ def test_one_mechanism_is_one_row():
     assert len(ranking(rows, "d", 1, titles).private) == 3
     # The row shows the δ that the ledger says was used.
     used = pd.DataFrame({"dataset": "d", "method": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
-    told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
-    assert "B  " in told.lines()[1]
+    result = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
+    assert "B  " in result.lines()[1]
 
 
 def test_only_proved_learners_are_recommended_and_selection_on_records_is_reported():
@@ -172,10 +172,10 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
         "lr": {"learner": "logistic_regression"},
     }
     raw = {"title": "T", "datasets": ["wdbc"], "epsilons": [1], "folds": 2, "repeats": 2}
-    told = titles_of(study.from_mapping({**raw, "learners": learners}, "t", "t"))
-    assert told["gam~proved"] == "PrivGAM (add-remove)"
-    assert told["bayes~proved"] == "Noisy naive Bayes (replace-one)"
-    assert told["lr"] == "Logistic regression"
+    result = titles_of(study.from_mapping({**raw, "learners": learners}, "t", "t"))
+    assert result["gam~proved"] == "PrivGAM (add-remove)"
+    assert result["bayes~proved"] == "Noisy naive Bayes (replace-one)"
+    assert result["lr"] == "Logistic regression"
     alike = titles_of(study.from_mapping({**raw, "learners": {"gam": gam}}, "t", "t"))
     assert alike["gam~proved"] == "PrivGAM"
 
@@ -291,9 +291,9 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert noted["at"].startswith("20")
     # A comparison spends nothing, and the ledger stays valid.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
-    said = capsys.readouterr()
-    assert "together epsilon = 2 (replace-one neighbours)" in said.out
-    assert "last comparison" not in said.err
+    captured = capsys.readouterr()
+    assert "together epsilon = 2 (replace-one neighbours)" in captured.out
+    assert "last comparison" not in captured.err
     # A warning if the release differs from the comparison.
     for more in (["--delta", "1e-6", "--learner", "privgam"], ["--learner", "noisy_majority"]):
         epsilon = "2" if more[0] == "--learner" else "1"
@@ -304,9 +304,9 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     # The ledger has no entry for public records.
     assert main.main(["compare", "wdbc"]) == 0
     assert sorted(path.name for path in Path("releases").glob("*/")) == ["mine"]
-    said = "A comparison that is not private was made on these records before."
+    sentence = "A comparison that is not private was made on these records before."
     cards = [Path(f"releases/mine/{number}/card.md").read_text() for number in (1, 2)]
-    assert [said in card for card in cards] == [False, True]
+    assert [sentence in card for card in cards] == [False, True]
 
 
 def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, capsys):
@@ -314,11 +314,13 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, cap
     path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
     line = path.read_text().splitlines().index("- categories:") + 1
     assert main.main(["compare", "mine"]) == 4
-    said = capsys.readouterr().err
-    assert f"{path}: line {line}: columns.colour.categories: must have a value; got nothing" in said
-    assert str(folder) not in said
-    assert "privcurve check mine says what to do." in said
-    assert "privcurve decide mine asks for what is blank." in said
+    output = capsys.readouterr().err
+    assert (
+        f"{path}: line {line}: columns.colour.categories: must have a value; got nothing" in output
+    )
+    assert str(folder) not in output
+    assert "privcurve check mine says what to do." in output
+    assert "privcurve decide mine asks for what is blank." in output
 
 
 # Options with a wrong value, or with a value that contradicts another option.
@@ -326,7 +328,7 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
         (
@@ -345,13 +347,13 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         (["toy-line/../x"], "unknown dataset"),
     ],
 )
-def test_an_impossible_comparison_ends_in_one_message(folder, capsys, arguments, says):
-    assert main.main(["compare", *arguments]) == (2 if says.split()[0] in USAGE else 1)
-    said = capsys.readouterr().err
-    assert said.startswith("privcurve: ")
-    assert says in said
+def test_an_impossible_comparison_ends_in_one_message(folder, capsys, arguments, message):
+    assert main.main(["compare", *arguments]) == (2 if message.split()[0] in USAGE else 1)
+    output = capsys.readouterr().err
+    assert output.startswith("privcurve: ")
+    assert message in output
     # The message names no file that does not exist, and no file is written.
-    assert "results" not in said
+    assert "results" not in output
     assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
@@ -359,8 +361,8 @@ def test_an_impossible_comparison_ends_in_one_message(folder, capsys, arguments,
 def pretend(folder, monkeypatch, *lines, code=0):
     """Replace Snakemake by a script that prints some lines and ends."""
     script = folder / "pretend"
-    said = "".join(f"echo '{line}'\n" for line in lines)
-    script.write_text(f"#!/bin/sh\n{said}exit {code}\n")
+    result = "".join(f"echo '{line}'\n" for line in lines)
+    script.write_text(f"#!/bin/sh\n{result}exit {code}\n")
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script))
 
@@ -398,11 +400,11 @@ def test_a_failed_run_names_the_reason_and_its_log(folder, monkeypatch):
 
 
 def test_progress_shows_the_remaining_time_of_long_runs():
-    clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
-    progress = Progress(show=said, clock=lambda: next(clock))
+    clock, result = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
+    progress = Progress(show=result, clock=lambda: next(clock))
     for done in (2, 4, 6, 8, 10):
         progress.tell(done / 10, f"{done} of 10 steps")
-    assert said.getvalue().splitlines() == [
+    assert result.getvalue().splitlines() == [
         "20 % done (2 of 10 steps)",
         "40 % done (4 of 10 steps; about 14 s left)",
         "60 % done (6 of 10 steps; about 4 min left)",
@@ -417,8 +419,8 @@ def test_a_comparison_can_print_json_or_be_quiet(folder, private_records, monkey
     monkeypatch.setattr(compare, "_content", lambda made: {"dataset": "mine"})
     monkeypatch.setattr(compare, "report", lambda made: "a sentence")
     assert main.main(["compare", "mine", "--json"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out) == {"dataset": "mine", "log": "logs/compare_mine.log"}
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"dataset": "mine", "log": "logs/compare_mine.log"}
     assert main.main(["compare", "mine", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
     assert main.main(["compare", "mine"]) == 0
@@ -476,11 +478,11 @@ def test_without_matplotlib_there_is_no_figure(folder, library_alone):
 def test_without_snakemake_a_comparison_has_the_same_table(folder, request, capsys):
     words = ["compare", "toy-line", "--epsilon", "0.5", "--repeats", "2", "--cores", "2"]
     assert main.main(words) == 0
-    said = capsys.readouterr()
-    assert "100 % done" in said.err
+    captured = capsys.readouterr()
+    assert "100 % done" in captured.err
     for line in (r"At ε = 0\.5 ", r"Raw [01]\.\d{3}; lost by coding .*; lost by privacy"):
-        assert re.search(f"^{line}", said.out, re.MULTILINE)
-    assert compare.LOOKED in said.out
+        assert re.search(f"^{line}", captured.out, re.MULTILINE)
+    assert compare.LOOKED in captured.out
     page = Path("results/compare_toy-line/leaderboard.html")
     assert 5e3 < page.stat().st_size < 1e5
     assert "Finished jobid" in Path("logs/compare_toy-line.log").read_text()
@@ -491,10 +493,10 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     shutil.rmtree(".snakemake")
     request.getfixturevalue("library_alone")
     assert main.main(words) == 0
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert table.read_bytes() == by_snakemake
-    assert f"page:  {page}" in said.out
-    assert "100 % done" in said.err
+    assert f"page:  {page}" in captured.out
+    assert "100 % done" in captured.err
     # Results stay; only quick checks run again.
     assert main.main(words) == 0
     assert "100 % done" in capsys.readouterr().err
@@ -510,8 +512,8 @@ def test_without_snakemake_too_changed_records_change_the_page(
         rows = (f"{'red' if k % 2 else 'blue'},{'no' if k % every else 'yes'}" for k in range(40))
         Path("mine.csv").write_text("\n".join(["colour,label", *rows, ""]))
         assert main.main(["compare", "mine", "--epsilon", "1", "--repeats", "2"]) == 0
-        said = capsys.readouterr().out
-        assert re.search(r"^At ε = 1 .*$", said, re.MULTILINE)[0] in page.read_text("utf-8")
+        output = capsys.readouterr().out
+        assert re.search(r"^At ε = 1 .*$", output, re.MULTILINE)[0] in page.read_text("utf-8")
 
 
 def test_without_snakemake_too_a_failed_step_names_the_reason(

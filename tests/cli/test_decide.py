@@ -50,9 +50,9 @@ def decide(folder, capsys, monkeypatch):
         pipe = io.StringIO("".join(f"{answer}\n" for answer in answers))
         monkeypatch.setattr(sys, "stdin", person or pipe)
         code = main.main(["decide", name])
-        told = capsys.readouterr()
+        captured = capsys.readouterr()
         content = Path(f"descriptions/{name}.yaml").read_text()
-        return code, told.out + told.err, yaml.safe_load(content)
+        return code, captured.out + captured.err, yaml.safe_load(content)
 
     return answered
 
@@ -60,10 +60,10 @@ def decide(folder, capsys, monkeypatch):
 def test_a_draft_is_decided_by_answers_from_a_pipe(decide, capsys):
     assert main.main(["check", "patients"]) == 4
     assert "privcurve decide patients asks for what is blank" in capsys.readouterr().err
-    code, told, content = decide(*ANSWERS)
+    code, output, content = decide(*ANSWERS)
     assert code == 0
-    assert "1 of 5, line 8: 'age'\n  [lowest, highest] possible\n" in told
-    assert "5 written to descriptions/patients.yaml, 0 left" in told
+    assert "1 of 5, line 8: 'age'\n  [lowest, highest] possible\n" in output
+    assert "5 written to descriptions/patients.yaml, 0 left" in output
     assert [entry["bounds"] for entry in content["columns"][::2]] == [
         [0, 120],
         ["2020-01-01", "2023-12-31"],
@@ -76,24 +76,24 @@ def test_a_draft_is_decided_by_answers_from_a_pipe(decide, capsys):
 
 
 def test_a_skipped_question_stays_blank_and_returns(decide):
-    code, told, content = decide("0, 120", "", "2020-01-01, 2023-12-31")
+    code, output, content = decide("0, 120", "", "2020-01-01, 2023-12-31")
     assert code == 4
-    assert "no more answers" in told
-    assert "2 written to descriptions/patients.yaml, 3 left" in told
+    assert "no more answers" in output
+    assert "2 written to descriptions/patients.yaml, 3 left" in output
     assert content["columns"][1]["groups"] is None
-    code, told, content = decide("{north: [Oslo, 'B*']}", "yes", "no")
+    code, output, content = decide("{north: [Oslo, 'B*']}", "yes", "no")
     assert (code, content["columns"][1]["groups"]) == (0, {"north": ["Oslo", "B*"]})
 
 
 def test_a_person_is_asked_again_and_may_stop(decide):
     wrong = ["120, 0", "many", "1", "[1", "[0, 120]", "{Oslo: 3"]
-    code, told, content = decide(person=Person(*wrong, stops=True))
+    code, output, content = decide(person=Person(*wrong, stops=True))
     assert code == 130
-    assert "bounds of 'age'" in told
-    assert "low < high" in told
-    assert "2 entries; got 1" in told
-    assert "is not valid YAML" in told
-    assert "privcurve: stopped. 1 answered and written, 4 left" in told
+    assert "bounds of 'age'" in output
+    assert "low < high" in output
+    assert "2 entries; got 1" in output
+    assert "is not valid YAML" in output
+    assert "privcurve: stopped. 1 answered and written, 4 left" in output
     assert content["columns"][0]["bounds"] == [0, 120]
     assert content["columns"][1]["groups"] is None
 
@@ -130,12 +130,12 @@ CODED = """\
 def test_few_whole_numbers_are_decided_to_be_numbers_or_codes(decide, answer, column):
     before = BLANK.replace("columns:\n", f"columns:\n{CODED.format(CODES_OR_NUMBERS)}", 1)
     FILE.write_text(before)
-    code, told, content = decide(answer, *ANSWERS)
+    code, output, content = decide(answer, *ANSWERS)
     assert code == 0
-    assert "codes such as 1 for man, 2 for woman?\n  [lowest, highest] possible; or codes" in told
+    assert "codes such as 1 for man, 2 for woman?\n  [lowest, highest] possible; or codes" in output
     assert content["columns"][0] == {"name": "sex", **column}
     # A question names the line in the file as it is after the earlier answers.
-    assert f"2 of 6, line {11 if 'n_bins' not in column else 14}: 'age'" in told
+    assert f"2 of 6, line {11 if 'n_bins' not in column else 14}: 'age'" in output
     assert content["columns"][1]["bounds"] == [0, 120]
     assert main.main(["check", "patients"]) == 1  # the file has no such column
 
@@ -144,8 +144,8 @@ def test_codes_are_checked_as_other_answers_are(decide):
     FILE.write_text(BLANK.replace("columns:\n", f"columns:\n{CODED.format('x')}", 1))
     before = FILE.read_text()
     for answer in ("codes: 1, 1", "codes: &a [*a]", "codes: [1"):
-        code, told, _ = decide(answer)
-        assert (code, "is refused" in told) == (1, True), answer
+        code, output, _ = decide(answer)
+        assert (code, "is refused" in output) == (1, True), answer
     assert FILE.read_text() == before
     # Codes are refused for a date.
     FILE.write_text(BLANK)
@@ -169,8 +169,8 @@ def test_the_first_refused_answer_of_a_pipe_ends_it(folder, capsys, monkeypatch,
 
 
 def test_equal_answers_for_both_labels_are_refused(decide):
-    code, told, _ = decide(*ANSWERS[:3], "yes", "yes")
-    assert (code, "'yes' is positive" in told) == (1, True)
+    code, output, _ = decide(*ANSWERS[:3], "yes", "yes")
+    assert (code, "'yes' is positive" in output) == (1, True)
 
 
 def test_facts_for_cards_are_asked_for_and_may_be_skipped(decide, capsys):
@@ -180,25 +180,25 @@ def test_facts_for_cards_are_asked_for_and_may_be_skipped(decide, capsys):
     path = Path("descriptions/t.yaml")
     path.write_bytes(path.read_text().replace("\n", "\r\n").encode())
     n_lines = path.read_bytes().count(b"\n")
-    code, told, _ = decide("bad: 1", name="t")
-    assert (code, "give only the value" in told) == (1, True)
-    code, told, _ = decide(*("1", "Clinic: Oslo", "", "research", "", "5 years", "-1"), name="t")
-    assert (code, "is refused: budget.epsilon: -1 is less" in told) == (1, True)
+    code, output, _ = decide("bad: 1", name="t")
+    assert (code, "give only the value" in output) == (1, True)
+    code, output, _ = decide(*("1", "Clinic: Oslo", "", "research", "", "5 years", "-1"), name="t")
+    assert (code, "is refused: budget.epsilon: -1 is less" in output) == (1, True)
     code, _, content = decide("", "consent", "2.5", name="t")
     assert code == 0
     about = {"owner": "Clinic: Oslo", "purpose": "research", "retention": "5 years"}
     assert content["about"] == {**about, "legal_basis": "consent"}
     assert content["budget"] == {"epsilon": 2.5}
     assert path.read_bytes().count(b"\n") == n_lines
-    code, told, _ = decide("a@b.no", name="t")
-    assert (code, "legal" in told, "nothing is left to be decided" in told) == (0, False, True)
+    code, output, _ = decide("a@b.no", name="t")
+    assert (code, "legal" in output, "nothing is left to be decided" in output) == (0, False, True)
     assert main.main(["check", "t"]) == 0
     # If a key has several lines, the user edits the file; public records need no unit.
     path.write_text(path.read_text().replace("about: {", "about:\n  {", 1))
     FILE.write_text(f"{DESCRIPTION}about:\n  owner: x\n")
     before = FILE.read_text()
-    code, told, _ = decide("a@b.no")
-    assert (code, "write contact there by hand" in told) == (1, True)
+    code, output, _ = decide("a@b.no")
+    assert (code, "write contact there by hand" in output) == (1, True)
     assert FILE.read_text() == before
     FILE.write_text(f"{DESCRIPTION}public_benchmark: true\n")
     assert decide()[0] == 0
@@ -271,7 +271,7 @@ def test_a_unit_corrects_the_numbers_of_records(folder, capsys, monkeypatch):
     Path("t.csv").write_text(header + "".join(rows))
     Path("test.csv").write_text(header + "".join(rows[:20]))
     path = Path("descriptions/t.yaml")
-    for answer, n_rows, n_test, said in [
+    for answer, n_rows, n_test, text in [
         ("{column: patient_id, at_most: 2}", 60, 14, "n_rows: 60, n_test: 14: as many records are"),
         ("none", 90, 20, ""),
         ("{column: patient_id, at_most: 1, seed: 3}", 30, 7, "n_rows: 30, n_test: 7"),
@@ -281,7 +281,7 @@ def test_a_unit_corrects_the_numbers_of_records(folder, capsys, monkeypatch):
         remark = path.read_text().partition("n_rows: 90")[2].partition("\n")[0]
         monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\n"))
         assert main.main(["decide", "t"]) == 0
-        assert said in capsys.readouterr().out
+        assert text in capsys.readouterr().out
         content = yaml.safe_load(path.read_text())
         assert (content["n_rows"], content["n_test"]) == (n_rows, n_test)
         assert f"n_rows: {n_rows}{remark}\n" in path.read_text()

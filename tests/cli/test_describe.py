@@ -89,9 +89,9 @@ def test_the_order_of_spellings_of_a_label_does_not_depend_on_records(folder, ca
 def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
     lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
     _, private = draft_table(lines)
-    said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
-    assert "add-remove" in said
-    assert "public\n# knowledge" in said
+    result = private.text.partition("n_rows: 60")[2].partition("files:")[0]
+    assert "add-remove" in result
+    assert "public\n# knowledge" in result
     assert "add-remove" not in draft_table(lines, public=True)[1].text
 
 
@@ -263,8 +263,8 @@ def test_columns_that_identify_records_or_people_are_reported(folder, capsys):
     )
     assert "each occurs once: remove the column if it identifies records" in once
     for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
-        said = describe_file(capsys, table_with(values, "number"))
-        assert "if it names people, each has 3.0 records, but ε protects one record" in said
+        output = describe_file(capsys, table_with(values, "number"))
+        assert "if it names people, each has 3.0 records, but ε protects one record" in output
     assert "ε is for one" not in describe_file(capsys, table_with(k // 3 * 11 for k in range(90)))
 
 
@@ -281,20 +281,20 @@ VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
     "name", ["patient_id", "Patient", "customerId", "user id", "USUBJID", "pid"]
 )
 def test_the_unit_of_privacy_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
-    said = describe_file(capsys, table_with(values, name))
-    assert "if it names people, each has 3.0 records: decide on unit" in said
+    output = describe_file(capsys, table_with(values, name))
+    assert "if it names people, each has 3.0 records: decide on unit" in output
     content = yaml.safe_load(DRAFT.read_text())
     assert content["unit"] is None
     assert [entry["name"] for entry in content["columns"]] == ["age"]
-    code, said = run(capsys, "check", "t")
-    assert (code, "decide on unit of the records: {column: …, at_most: …}" in said) == (4, True)
+    code, output = run(capsys, "check", "t")
+    assert (code, "decide on unit of the records: {column: …, at_most: …}" in output) == (4, True)
     for answer, n in ((f"{{column: {name}, at_most: 2}}", 60), ("none", 90)):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
         describe_file(capsys, table_with(values, name))
         assert run(capsys, "decide", "t")[0] == 0
         DRAFT.write_text(DRAFT.read_text().replace("n_rows: 90", f"n_rows: {n}"))
-        code, said = run(capsys, "check", "t")
-        assert code == 0, said
+        code, output = run(capsys, "check", "t")
+        assert code == 0, output
         assert len(datasets.load("t").y) == n
 
 
@@ -314,18 +314,18 @@ def test_other_columns_name_no_persons(folder, name, values, options):
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    ("answer", "message"),
     [
         ("age", "'age' is not one of"),
         ("{column: sick, at_most: 2}", "'sick' is the unit and the label"),
     ],
 )
-def test_an_invalid_unit_is_refused(folder, capsys, monkeypatch, answer, says):
+def test_an_invalid_unit_is_refused(folder, capsys, monkeypatch, answer, message):
     describe_file(capsys, table_with(VISITS[0], "patient_id"))
     monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
-    code, said = run(capsys, "decide", "t")
+    code, output = run(capsys, "decide", "t")
     assert code == 1
-    assert says in said
+    assert message in output
 
 
 AMOUNTS = "if these are amounts, write them as plain numbers"
@@ -334,7 +334,7 @@ DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "expected"),
     [
         *[
             (
@@ -358,12 +358,12 @@ DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
         ),
     ],
 )
-def test_values_that_may_mean_something_else_are_reported(folder, capsys, values, says):
-    said = describe_file(capsys, table_with(values))
-    assert says in said
-    assert (AMOUNTS in said) == (says == AMOUNTS)
+def test_values_that_may_mean_something_else_are_reported(folder, capsys, values, expected):
+    output = describe_file(capsys, table_with(values))
+    assert expected in output
+    assert (AMOUNTS in output) == (expected == AMOUNTS)
     of_two_digits = 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068'
-    assert (of_two_digits in DRAFT.read_text()) == ("1969" in says)
+    assert (of_two_digits in DRAFT.read_text()) == ("1969" in expected)
 
 
 # Different letters are not a unit; codes with leading zeros are not amounts.
@@ -398,25 +398,25 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
         f"{german(x)};{n:_};{'yes' if k % 3 else 'no'}".replace("_", ".")
         for k, (x, n) in enumerate(zip(amounts, wholes, strict=True))
     ]
-    said = describe_file(capsys, "\n".join(["x;n;sick", *rows]) + "\n")
-    assert "separator ';', UTF-8, decimal comma, '.' between thousands" in said
-    assert "10 to 100,014.75, 60 numbers" in said
+    output = describe_file(capsys, "\n".join(["x;n;sick", *rows]) + "\n")
+    assert "separator ';', UTF-8, decimal comma, '.' between thousands" in output
+    assert "10 to 100,014.75, 60 numbers" in output
     text = DRAFT.read_text()
     assert 'decimal: ","\nthousands: "."\n' in text
     for bounds in ("bounds: [0, 200000]", "bounds: [0, 2000]"):
         text = text.replace("bounds:  # decide: [lowest, highest] possible", bounds, 1)
     DRAFT.write_text(text)
-    code, said = run(capsys, "check", "t")
-    assert code == 0, said
+    code, output = run(capsys, "check", "t")
+    assert code == 0, output
     x, n = datasets.describe("t").domain.columns
     X = datasets.load("t").X
     assert X[:, 0].tolist() == code_by_edges(np.array(amounts), x.edges).tolist()
     assert X[:, 1].tolist() == code_by_edges(np.array(wholes), n.edges).tolist()
     # Without the key `thousands` values are refused, and check suggests the key.
     DRAFT.write_text(text.replace('thousands: "."\n', ""))
-    code, said = run(capsys, "check", "t")
+    code, output = run(capsys, "check", "t")
     assert code == 1
-    assert """If '.' stands between thousands there, say thousands: ".".""" in said
+    assert """If '.' stands between thousands there, say thousands: ".".""" in output
 
 
 def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatch):
@@ -426,10 +426,11 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
     fill_bounds("[0, 4000]")
     assert run(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
     (folder / "new.csv").write_text("x;k\n1.000,50;a\n3.000,5;b\n3 000;c\n3.00;d\n")
-    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip")
+    model = "releases/t/1/model.json"
+    code, output = run(capsys, "predict", model, "new.csv", "--on-error", "skip")
     assert code == 3
-    assert said.splitlines()[:5] == ["predicted_sick", "no", "yes", '""', '""']
-    assert "line 5 of new.csv: 'x' is '3.00', not a number" in said
+    assert output.splitlines()[:5] == ["predicted_sick", "no", "yes", '""', '""']
+    assert "line 5 of new.csv: 'x' is '3.00', not a number" in output
 
 
 @pytest.mark.parametrize(
@@ -459,9 +460,9 @@ def test_other_points_part_no_thousands(folder, capsys, others):
 
 def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
     rows = [f'"{german(1000 + k)}",{k / 64:.3f},{k / 128:.4f},{k % 2}' for k in range(60)]
-    said = describe_file(capsys, "\n".join(["a,x,z,sick", *rows]) + "\n")
-    assert "0 to 0.922, 60 numbers" in said
-    assert "if these are amounts, write them as plain numbers" in said
+    output = describe_file(capsys, "\n".join(["a,x,z,sick", *rows]) + "\n")
+    assert "0 to 0.922, 60 numbers" in output
+    assert "if these are amounts, write them as plain numbers" in output
     assert "decimal:" not in DRAFT.read_text()
 
 
@@ -469,8 +470,8 @@ def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
 def test_a_column_may_have_any_name(folder, capsys, name):
     describe_file(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
     fill_bounds("[0, 9]")
-    code, said = run(capsys, "check", "t")
-    assert code == 0, said
+    code, output = run(capsys, "check", "t")
+    assert code == 0, output
     assert checked("t").tallies[0].column.name == name.strip()
 
 
@@ -495,11 +496,11 @@ def test_of_many_columns_only_those_with_losses_are_shown(folder, capsys, monkey
     ]
     describe_file(capsys, "\n".join([header, *rows]) + "\n")
     fill_bounds("[0, 9]")
-    code, said = run(capsys, "check", "t")
-    assert code == 0, said
-    shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
+    code, output = run(capsys, "check", "t")
+    assert code == 0, output
+    shown = [line.split()[0] for line in output.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
-    assert "… and 6 more columns" in said
+    assert "… and 6 more columns" in output
 
 
 def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
@@ -579,22 +580,21 @@ def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypat
     rows = [f'{s:.2f},{t},"{words[int(s / 3.4)]}"' for s, t in zip(sugar, "xy" * 200, strict=True)]
     (folder / "t.csv").write_text("\n".join(["sugar,town,grade", *rows]) + "\n")
     assert run(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
-    text = DRAFT.read_text()
-    assert "severe" not in text
+    assert "severe" not in DRAFT.read_text()
     assert run(capsys, "check", "t")[0] == 4
-    answers = "0, 10\nx, y\nmild, moderate, 'severe, or worse'\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-    code, said = run(capsys, "decide", "t")
-    assert code == 0, said
+    answers = io.StringIO("0, 10\nx, y\nmild, moderate, 'severe, or worse'\n")
+    monkeypatch.setattr("sys.stdin", answers)
+    code, output = run(capsys, "decide", "t")
+    assert code == 0, output
     assert "ready: privcurve compare t" in run(capsys, "check", "t")[1]
-    code, said = run(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
-    assert code == 0, said
+    code, output = run(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
+    assert code == 0, output
     for form in ("md", "html"):
         card = Path(f"releases/t/1/card.{form}").read_text()
         assert "grade: mild, moderate, severe, or worse" in card
     (folder / "new.csv").write_text("town,sugar\nx,0.5\ny,9.5\n")
-    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
-    header, *lines = csv.reader(io.StringIO(said))
+    code, output = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
+    header, *lines = csv.reader(io.StringIO(output))
     assert header == ["predicted_grade", *(f"probability of {word}" for word in words)]
     assert [line[0] for line in lines] == ["mild", "severe, or worse"]
     assert [sum(map(float, line[1:])) for line in lines] == pytest.approx([1, 1], abs=1e-5)

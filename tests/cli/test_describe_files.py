@@ -32,8 +32,8 @@ def test_how_a_table_is_written(folder, separator, encoding):
     assert made.fields == ("age", "town", "sick")
     wanted = "whitespace" if separator == " " else separator
     assert made.parser.get("separator", ",") == wanted
-    said = made.parser.get("encoding", "utf-8")
-    assert said == ("utf-8" if encoding == "utf-8-sig" else encoding)
+    result = made.parser.get("encoding", "utf-8")
+    assert result == ("utf-8" if encoding == "utf-8-sig" else encoding)
     content, _ = draft_table([line.replace(",", separator) for line in lines], encoding=encoding)
     assert content["n_rows"] == 2
 
@@ -41,17 +41,17 @@ def test_how_a_table_is_written(folder, separator, encoding):
 def test_files_of_spreadsheets_are_read(folder, capsys):
     rows = [f'{20 + k};{k},5;"Oslo\nnorth";{"yes" if k % 3 else "no"}' for k in range(12)]
     plain = "\r\n".join(["age;income;town;sick", *rows]) + "\r\n"
-    said = describe_file(capsys, b"\xef\xbb\xbf" + plain.encode())
-    assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
+    output = describe_file(capsys, b"\xef\xbb\xbf" + plain.encode())
+    assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in output
     # The screen shows a value with a line break in one line.
-    assert "town    not used     a single value: Oslo north (100%)" in said
+    assert "town    not used     a single value: Oslo north (100%)" in output
     trailing = plain.replace("\r\n", ";\r\n")
     assert "column5  not used     100.0% missing" in describe_file(capsys, trailing)
     # A compressed file may have any name.
     assert "12 records" in describe_file(capsys, gzip.compress(plain.encode()))
     (folder / "patients.csv").write_bytes(gzip.compress((folder / "patients.csv").read_bytes()))
-    code, said = run(capsys, "check", "patients")
-    assert (code, "patients: 5 records" in said) == (0, True)
+    code, output = run(capsys, "check", "patients")
+    assert (code, "patients: 5 records" in output) == (0, True)
 
 
 FIRST = "its first line has {} fields (separator ','), most others"
@@ -59,7 +59,7 @@ OPEN = "a quote in the record of line 11 is not closed where its field ends"
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "odd", "says"),
+    ("header", "row", "odd", "expected"),
     [
         ("a,b,sick", "1,2,yes,", "3,4,no,", FIRST.format(3)),
         ("a,b,sick,,", "1,2,yes,", "3,4,no,", FIRST.format(5)),
@@ -67,12 +67,12 @@ OPEN = "a quote in the record of line 11 is not closed where its field ends"
         ("age,sick,note", "1,yes,x", '41,yes,"see file', OPEN),
     ],
 )
-def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, says):
+def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, expected):
     for n_odd in (1, 2):
         lines = [header, *([row] * 9 + [odd]) * n_odd, row]
         Path("t.csv").write_text("\n".join(lines) + "\n")
-        code, said = run(capsys, "describe", "t.csv", "--label", "sick")
-        assert (code, says in said) == (1, True), said
+        code, output = run(capsys, "describe", "t.csv", "--label", "sick")
+        assert (code, expected in output) == (1, True), output
     # A quoted value may have several lines; a quote inside an unquoted value is literal.
     describe_file(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
 
@@ -108,28 +108,32 @@ GERMAN = [
 )
 def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label):
     Path("t.csv").write_text("\n".join(lines) + "\n")
-    code, said = run(capsys, "describe", "t.csv", "--label", label)
+    code, output = run(capsys, "describe", "t.csv", "--label", label)
     assert code == 1
-    assert "--no-header" in said
-    assert "rename these columns" in said
+    assert "--no-header" in output
+    assert "rename these columns" in output
     assert not DRAFT.exists()
     # The message shows nothing of the record.
     for value in re.split("[,; ]", lines[0]):
-        assert len(value) < 2 or value not in said.replace("t.csv", ""), value
+        assert len(value) < 2 or value not in output.replace("t.csv", ""), value
 
 
 def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, capsys):
     rows = [line.split(",") for line in patients(60)]
     write_workbook(Path("t.xlsx"), {"Sheet": rows})
-    code, said = run(capsys, "describe", "t.xlsx", "--label", "smoker")
-    assert (code, "--no-header" in said, "Moss" in said) == (1, True, False)
+    code, output = run(capsys, "describe", "t.xlsx", "--label", "smoker")
+    assert (code, "--no-header" in output, "Moss" in output) == (1, True, False)
     frame = pd.DataFrame(rows[1:], columns=rows[0])
     frame.to_parquet("t.parquet")
     _, of_file = run(capsys, "describe", "t.parquet", "--label", "smoker")
     with pytest.raises(DatasetError) as error:
         Schema.draft(frame, "smoker")
-    for said in (of_file, str(error.value)):
-        assert ("Give them names" in said, "Moss" in said, "/tmp" in said) == (True, False, False)
+    for output in (of_file, str(error.value)):
+        assert ("Give them names" in output, "Moss" in output, "/tmp" in output) == (
+            True,
+            False,
+            False,
+        )
 
 
 @pytest.mark.parametrize("option", ["", "--json", "--quiet"])
@@ -137,14 +141,14 @@ def test_without_a_label_the_columns_are_shown(folder, capsys, option):
     rows = patients()
     Path("t.csv").write_text("\n".join([*rows, "31,Moss"]) + "\n")
     code = main.main(["describe", "t.csv", "--no-header", *option.split()])
-    told = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (code, DRAFT.exists()) == (2, False)
-    assert (f"line {len(rows) + 1} of t.csv must have 6 fields; it has 2" in told.out) == (
+    assert (f"line {len(rows) + 1} of t.csv must have 6 fields; it has 2" in captured.out) == (
         option != "--quiet"
     )
-    assert "which column is to be predicted: --label" in told.err
-    assert ("column6" in told.out) == (option != "--quiet")
-    assert ("Moss" in told.out) == (not option)
+    assert "which column is to be predicted: --label" in captured.err
+    assert ("column6" in captured.out) == (option != "--quiet")
+    assert ("Moss" in captured.out) == (not option)
 
 
 def test_names_are_names_though_some_are_like_a_value(folder, capsys):
@@ -152,8 +156,8 @@ def test_names_are_names_though_some_are_like_a_value(folder, capsys):
     rows = [f"{20 + k % 50},{k % 9},{k / 7},{'spam' if k % 3 else 'ham'}" for k in range(60)]
     for header in ("age,visits,cost,spam", "age,2020,cost,spam", "age,cost,cost,spam"):
         Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
-        code, said = run(capsys, "describe", "t.csv", "--label", "spam", "--force")
-        assert (code, DRAFT.exists()) == (0, True), said
+        code, output = run(capsys, "describe", "t.csv", "--label", "spam", "--force")
+        assert (code, DRAFT.exists()) == (0, True), output
     frame = pd.DataFrame({str(k): range(20, 50) for k in range(3)} | {"y": ["a", "b"] * 15})
     assert Schema.draft(frame, "y").names == ["0", "1", "2"]
 
@@ -191,57 +195,60 @@ def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
         made = draft(Path("t.xlsx"), LabelChoice("sick"))
         assert made.format.parser.get("fields") == fields
         assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
-    said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (--sheet)"
-    assert said in run(capsys, "describe", "t.xlsx", "--label", "sick")[1]
+    result = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (--sheet)"
+    assert result in run(capsys, "describe", "t.xlsx", "--label", "sick")[1]
 
 
 def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     rows = [["dose", "sick"], *([k, "yes" if k % 3 else "no"] for k in range(20))]
     write_workbook(Path("t.xlsx"), {"About": [["x"]], "Data": rows, "Empty": [[""]]})
-    code, said = run(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
-    assert (code, "the sheet 'Data'; not read: 'About', 'Empty'" in said) == (0, True)
+    code, output = run(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
+    assert (code, "the sheet 'Data'; not read: 'About', 'Empty'" in output) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert content["parser"] == {"kind": "excel", "sheet": "Data", "header": True}
     fill_bounds("[0, 100]")
     assert run(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
-    code, said = run(capsys, *again, "data")
+    code, output = run(capsys, *again, "data")
     wrong = "the sheet must be one of About, Data, Empty; got 'data'; did you mean 'Data'?"
-    assert (code, wrong in said) == (1, True), said
-    code, said = run(capsys, *again, "Empty")
-    assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
+    assert (code, wrong in output) == (1, True), output
+    code, output = run(capsys, *again, "Empty")
+    assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in output) == (
+        1,
+        True,
+    )
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
-    code, said = run(capsys, "describe", "t.csv", *again[2:], "Data")
-    assert (code, "t.csv is not an Excel file, so it has no sheets" in said) == (1, True)
+    code, output = run(capsys, "describe", "t.csv", *again[2:], "Data")
+    assert (code, "t.csv is not an Excel file, so it has no sheets" in output) == (1, True)
 
 
 def test_a_column_of_parquet_has_a_name(folder, capsys):
     parquet.write_table(pa.table([[1, 2], ["y", "n"]], names=["", "sick"]), "t.parquet")
-    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
-    assert (code, "its column 1 has no name" in said) == (1, True)
+    code, output = run(capsys, "describe", "t.parquet", "--label", "sick")
+    assert (code, "its column 1 has no name" in output) == (1, True)
 
 
 def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
-    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
-    assert (code, "lists or objects: not supported" in said) == (0, True)
+    code, output = run(capsys, "describe", "t.parquet", "--label", "sick")
+    assert (code, "lists or objects: not supported" in output) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
     assert "# not used: l\n" in DRAFT.read_text()
     fill_bounds("[0, 9]")
     assert run(capsys, "check", "t")[0] == 0
-    code, said = run(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
-    assert (code, "the label 'l' must have one value per record; it holds lists or" in said) == (
+    code, output = run(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
+    assert (code, "the label 'l' must have one value per record; it holds lists or" in output) == (
         1,
         True,
     )
     # An index of row names is not a column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
-    said = run(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
-    assert "__index_level_0__  not used     row names" in said
+    output = run(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
+    assert "__index_level_0__  not used     row names" in output
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
 
@@ -275,9 +282,9 @@ def test_a_test_file_read_by_position_has_the_same_positions(folder, capsys):
     rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
     for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
-    code, said = describe_with_test_file(capsys, "bad.csv")
+    code, result = describe_with_test_file(capsys, "bad.csv")
     assert code == 1
-    assert "line 1 of bad.csv names its column 2 'b', but " in said
+    assert "line 1 of bad.csv names its column 2 'b', but " in result
     # A blank first line in only one of the files shifts its header.
     assert "skip_rows must be 1; got 2" in describe_with_test_file(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
@@ -292,8 +299,8 @@ def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
         (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)
-        code, said = describe_with_test_file(capsys, "test.csv")
-        assert (code, differs in said) == (1, True), said
+        code, result = describe_with_test_file(capsys, "test.csv")
+        assert (code, differs in result) == (1, True), result
     for alike in (rows.replace("ø", "o"), rows):
         Path("test.csv").write_text(alike, encoding="cp1252")
         assert describe_with_test_file(capsys, "test.csv")[0] == 0
@@ -301,8 +308,8 @@ def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
 
 def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
     assert "2 records have no label" in describe_file(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
-    said = describe_file(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
-    assert "line 3 of t.csv must have 2 fields; it has 3" in said
+    output = describe_file(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
+    assert "line 3 of t.csv must have 2 fields; it has 3" in output
     # Once the line is corrected, the number is right.
     assert "n_rows: 3" in DRAFT.read_text()
 
@@ -314,7 +321,7 @@ def test_nothing_is_overwritten_without_force(folder, capsys):
     assert run(capsys, *argv)[0] == 1
     assert run(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
     assert (path.read_text(), table.read_text()) == (before, rows)
-    said = run(capsys, *argv, "-o", "elsewhere.yaml")[1]
-    assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in said
+    result = run(capsys, *argv, "-o", "elsewhere.yaml")[1]
+    assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in result
     assert '2 lines are marked "decide"' in run(capsys, *argv, "--force")[1]
     assert path.read_text() == Path("elsewhere.yaml").read_text() != before

@@ -72,15 +72,15 @@ def describe(neighbours):
 
 def rows(capsys, options):
     assert main.main(shlex.split(f"{ASK} --json {options}")) == 0
-    told = json.loads(capsys.readouterr().out)
-    return {row["group"]: row for row in told["groups"]}, told
+    output = json.loads(capsys.readouterr().out)
+    return {row["group"]: row for row in output["groups"]}, output
 
 
 def test_measures_match_the_records_of_each_group(table, capsys):
-    by_sex, told = rows(capsys, "--by sex")
+    by_sex, result = rows(capsys, "--by sex")
     assert list(by_sex) == ["all", "f", "m"]
-    assert told["notes"][0] == "Fewer than 30 records, not measured: x."
-    assert "exact facts about test.csv, for its owner alone" in told["notes"][1]
+    assert result["notes"][0] == "Fewer than 30 records, not measured: x."
+    assert "exact facts about test.csv, for its owner alone" in result["notes"][1]
     model = models.load("model.json")
     for name, inside in (("all", table.sex != ""), ("f", table.sex == "f")):
         some, row = table[inside], by_sex[name]
@@ -141,14 +141,14 @@ def test_lines_of_only_separators_are_no_records(table, capsys):
     Path("test.csv").write_text("\n".join([*lines[:9], ",,,", " , ,,", *lines[9:], ",,,", ""]))
     assert rows(capsys, "--by sex")[0] == expected
     assert main.main([*ASK.split()]) == 0
-    told = capsys.readouterr().err
-    assert "privcurve: lines of test.csv without a value, which are skipped: 3\n" in told
+    output = capsys.readouterr().err
+    assert "privcurve: lines of test.csv without a value, which are skipped: 3\n" in output
 
 
 def test_it_writes_a_table_and_a_picture(table, capsys):
     assert main.main(shlex.split(f"{ASK} --by sex --csv a.csv --picture a.svg")) == 0
-    told = capsys.readouterr().out
-    assert re.search(r"^all +400 +0\.\d+ ± 0\.\d+ ", told, re.MULTILINE)
+    output = capsys.readouterr().out
+    assert re.search(r"^all +400 +0\.\d+ ± 0\.\d+ ", output, re.MULTILINE)
     lines = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
     assert [line["group"] for line in lines] == ["all", "f", "m"]
     assert float(lines[1]["auc_se"]) > 0
@@ -163,12 +163,12 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         describe(neighbours)
         for folder in (Path("releases"), seeds.folder() / "ledgers"):
             shutil.rmtree(folder, ignore_errors=True)
-        by_sex, told = rows(capsys, "--by sex --epsilon 4 --dataset patients")
+        by_sex, result = rows(capsys, "--by sex --epsilon 4 --dataset patients")
         (begun,) = BudgetLedger(Path("releases/patients")).releases()
         assert (begun.price.epsilon, begun.price.neighbours, begun.state) == (4, neighbours, "done")
         assert list(by_sex) == ["all", "f", "m", "x"]
         assert by_sex["all"]["n"] != 400 == round(by_sex["all"]["n"], -2)
-        assert "exact" not in str(told["notes"])
+        assert "exact" not in str(result["notes"])
         assert by_sex["all"]["auc"] == [None, None]
         assert_refused(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
         # The mean size of Laplace noise is its scale: L1 sensitivity over ε.
@@ -210,12 +210,12 @@ def test_truth_values_are_read_in_each_spelling(table, classes, capsys):
     models.save("truths.json", fitted.fit(codes, table.sick), domain)
     table.to_parquet("test.parquet")
     table.to_csv("test.csv", index=False)
-    told = []
+    messages = []
     for file in ("test.parquet", "test.csv"):
         assert main.main(["evaluate", "truths.json", file, "--json"]) == 0
-        told.append(json.loads(capsys.readouterr().out)["groups"])
-    assert told[0] == told[1]
-    assert told[0][0]["actual"][0] == table.sick.mean()
+        messages.append(json.loads(capsys.readouterr().out)["groups"])
+    assert messages[0] == messages[1]
+    assert messages[0][0]["actual"][0] == table.sick.mean()
 
 
 def test_impossible_measurements_are_refused(table, tmp_path, capsys):

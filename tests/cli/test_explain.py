@@ -43,14 +43,14 @@ def model(tmp_path, monkeypatch):
 
 def test_it_prints_importances_and_shapes(model, capsys):
     assert main.main(["explain", "model.json"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for line in (
         r"day +0\.5 ",
         r"Without effect of their own: idle\.",
         r"0 <= age < 40 +-1 ± 0\.39",
         r"age is missing +\+0 ± 0\.39",
     ):
-        assert re.search(line, told), line
+        assert re.search(line, output), line
     assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
     content = json.loads(capsys.readouterr().out)
     # The mean of |values − their mean|: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
@@ -114,10 +114,10 @@ def test_a_tree_that_asks_for_three_codes_is_no_sum_though_no_random_cell_has_th
     columns = tuple(Column(name, "categorical", categories=codes) for name in "abc")
     domain = Domain(columns, Label("sick", "no", "yes"))
     model = TopDownTreeClassifier(epsilon=200, n_bins=domain.n_bins, random_state=1)
-    told = model.fit(X, (X == 3).all(axis=1).astype(int)).explain(domain)
+    explanation = model.fit(X, (X == 3).all(axis=1).astype(int)).explain(domain)
     assert set(model.predict(X)) == {0, 1}
-    assert not told.is_sum
-    assert "always" not in str(told)
+    assert not explanation.is_sum
+    assert "always" not in str(explanation)
 
 
 def test_votes_are_no_sum_where_the_last_round_breaks_ties():

@@ -112,7 +112,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     table = pd.DataFrame(rows, columns=DOMAIN.names, dtype=object)
     table[[AGE, VISITS]] = table[[AGE, VISITS]].astype(float)
     answered = ask(table, "--proba")
-    told, refused = answered["predicted_sick?"], 0
+    result, refused = answered["predicted_sick?"], 0
     for k in range(len(table)):
         row = table.iloc[[k]].astype(object)
         try:
@@ -121,14 +121,14 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
             refused += 1
             assert answered.iloc[k, [0, 1, -1]].isna().all(), rows[k]
         else:
-            assert told[k] == expected, rows[k]
+            assert result[k] == expected, rows[k]
             assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
     # A typed database cannot compare a date with a number that marks a missing one.
     assert f'"{DAY}" IN' not in Path("q.sql").read_text()
     assert 50 < refused < 250
     (score,) = [name for name in answered if name.startswith("privcurve_score_")]
     assert (answered[score] == 0).any()
-    assert told.nunique() == 2
+    assert result.nunique() == 2
 
 
 @pytest.mark.parametrize(
@@ -267,14 +267,14 @@ def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
         frame.to_sql("records", base, index=False)
         first = sql.query(models_[0], "records").rstrip(";\n")
         base.execute(f"CREATE TABLE kept AS {first.replace('predicted_y', 'first')}")
-        told = pd.read_sql_query(sql.query(models_[1], "kept"), base)
+        result = pd.read_sql_query(sql.query(models_[1], "kept"), base)
         # Columns of earlier predictions do not disturb the query.
         base.execute(f"CREATE TABLE answered AS {first}")
         second = sql.query(models_[1], "answered").rstrip(";\n")
         answers = [answer for (answer,) in base.execute(f"SELECT predicted_y FROM ({second})")]
-    assert answers == list(told["predicted_y"])
-    assert list(told["predicted_y"]) == list(models_[1].predict_frame(frame))
-    assert list(told["first"]) == list(models_[0].predict_frame(frame))
+    assert answers == list(result["predicted_y"])
+    assert list(result["predicted_y"]) == list(models_[1].predict_frame(frame))
+    assert list(result["first"]) == list(models_[0].predict_frame(frame))
 
 
 def test_a_hyphen_is_standard_output(tmp_path, capsys):

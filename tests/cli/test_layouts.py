@@ -194,8 +194,8 @@ def train(parser, content, description, path=""):
 
 def predict(capsys, file, options="", code=0):
     assert main.main(["predict", "model.json", file, *shlex.split(options)]) == code
-    told = capsys.readouterr()
-    return [row[-1] for row in csv.reader(io.StringIO(told.out))][1:], told.err
+    captured = capsys.readouterr()
+    return [row[-1] for row in csv.reader(io.StringIO(captured.out))][1:], captured.err
 
 
 def expected_names(data):
@@ -215,10 +215,10 @@ def test_the_training_file_can_be_predicted_and_evaluated(key, capsys):
     model = models.load("model.json")
     assert model.parser == datasets.describe("mine").parser
     assert model.domain == data.domain
-    answers, told = predict(capsys, path)
+    answers, output = predict(capsys, path)
     assert answers == expected_names(data)
     assert len(set(answers)) > 1
-    assert "rows" not in parser or "of 4" in told
+    assert "rows" not in parser or "of 4" in output
     more = ["--labels", "labels.idx"] if parser.get("kind") == "idx" else []
     assert main.main(["evaluate", "model.json", path, "--json", *more]) == 0
     (row,) = json.loads(capsys.readouterr().out)["groups"]
@@ -384,10 +384,10 @@ def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
     write("new.txt", lines(names=(), rows=[(*row[:3], "") for row in ROWS], separator="|"))
     assert predict(capsys, "new.txt", "--separator '|'")[0] == expected_names(data)
     write("new.txt", lines(names=(), rows=[ROWS[0], ("1", "old", "Oslo", ""), ROWS[2][:2]]))
-    answers, told = predict(capsys, "new.txt", "--id id --on-error skip", 3)
+    answers, output = predict(capsys, "new.txt", "--id id --on-error skip", 3)
     assert [bool(answer) for answer in answers] == [True, False, False]
-    assert "line 2 of new.txt: 'age' is 'old', not a number" in told
-    assert "line 3 of new.txt must have 4 fields; it has 2" in told
+    assert "line 2 of new.txt: 'age' is 'old', not a number" in output
+    assert "line 3 of new.txt must have 4 fields; it has 2" in output
 
 
 def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
@@ -413,12 +413,12 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
 def test_rows_of_a_sheet_are_reported_and_can_be_selected(capsys):
     _, data, _ = train(*CASES["rows"])
     write_workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
-    answers, told = predict(capsys, "new.xlsx")
-    assert (len(answers), "all 8 rows are read as records" in told) == (8, True)
-    answers, told = predict(capsys, "new.xlsx", "--rows 7")
-    assert (answers, "rows" in told) == (expected_names(data)[:7], False)
-    answers, told = predict(capsys, "mine.xlsx")
-    assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
+    answers, output = predict(capsys, "new.xlsx")
+    assert (len(answers), "all 8 rows are read as records" in output) == (8, True)
+    answers, output = predict(capsys, "new.xlsx", "--rows 7")
+    assert (answers, "rows" in output) == (expected_names(data)[:7], False)
+    answers, output = predict(capsys, "mine.xlsx")
+    assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in output
     assert_refused(
         Path(),
         capsys,

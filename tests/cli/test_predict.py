@@ -101,14 +101,14 @@ def test_nothing_is_predicted_unless_every_record_can_be(folder, capsys, monkeyp
     assert answers(capsys) == expected
     (folder / "new.csv").write_text(TABLE.replace("P1,Oslo", "P1,Paris"))
     assert predict() == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "line 2 of new.csv: 'town' is 'Paris'" in told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "line 2 of new.csv: 'town' is 'Paris'" in captured.err
     (folder / "new.csv").write_text(TABLE.replace("P5,?", "P5,Paris"))
     assert predict() == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "line 7 of new.csv: 'town' is 'Paris'" in told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "line 7 of new.csv: 'town' is 'Paris'" in captured.err
     (folder / "out.csv").write_text("what was there")
     assert predict("new.csv -o out.csv") == 1
     assert (folder / "out.csv").read_text() == "what was there"
@@ -165,9 +165,9 @@ def test_ignored_columns_and_equal_predictions_are_reported(folder, capsys):
     ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
-    told = capsys.readouterr()
+    captured = capsys.readouterr()
     # The file may have the label: it is not read, and there is no remark.
-    assert (told.out, told.err) == ("", "privcurve: ignored 'id'\n")
+    assert (captured.out, captured.err) == ("", "privcurve: ignored 'id'\n")
     assert len((folder / "deep/out.csv").read_text().splitlines()) == 6
     (folder / "new.csv").write_text("age,town,day\n" + "95,Oslo,2020-01-05\n" * 3)
     alike = "privcurve: all 3 answers are 'sick'"
@@ -228,13 +228,13 @@ def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monk
     for at_once in (50_000, 1, 2):
         monkeypatch.setattr(table, "MOST_RECORDS", at_once)
         assert predict("new.csv --id id --proba --on-error skip") == 3
-        told = capsys.readouterr()
-        rows = list(csv.reader(io.StringIO(told.out)))
+        captured = capsys.readouterr()
+        rows = list(csv.reader(io.StringIO(captured.out)))
         # A record with another number of fields has no id.
         empty = [["P1", "", "", ""], ["", "", "", ""]]
         kept = [[row[0], *row[2:]] for row in full[3:]]
         assert rows[1:] == [*empty, *kept, ["", "", "", ""]]
-        lines = [line for line in told.err.splitlines() if "all 3 answers" not in line]
+        lines = [line for line in captured.err.splitlines() if "all 3 answers" not in line]
         assert lines[1:] == [
             "privcurve: line 2 of new.csv: 'town' is 'Paris', which is not one of its categories",
             "privcurve: line 3 of new.csv must have 5 fields; it has 6",
@@ -256,13 +256,13 @@ def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys
     expected = None
     for name in ("new.csv", "new.parquet", "new.pq", "new.xlsx"):
         assert predict(f"{name} --id id --id age --on-error skip") == 3
-        told = capsys.readouterr()
-        assert expected in (None, told.out), name
-        expected = told.out
-        assert told.err.replace("privcurve: ignored", "").count("privcurve: ") == 3 + 1
-        assert "'age' is 'old', not a number" in told.err
-        assert "'town' is 'Osl', which is not one of its categories; did you mean" in told.err
-        assert "'age' is inf, not a finite number" in told.err
+        captured = capsys.readouterr()
+        assert expected in (None, captured.out), name
+        expected = captured.out
+        assert captured.err.replace("privcurve: ignored", "").count("privcurve: ") == 3 + 1
+        assert "'age' is 'old', not a number" in captured.err
+        assert "'town' is 'Osl', which is not one of its categories; did you mean" in captured.err
+        assert "'age' is inf, not a finite number" in captured.err
 
 
 def test_copied_cells_of_typed_columns_are_texts(folder, capsys):
@@ -327,8 +327,8 @@ def test_a_sheet_is_named(folder, capsys):
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
     assert_refused(folder, capsys, "predict model.json new.xlsx", "must have the columns 'age'")
-    said = "the sheet must be one of notes, May 2024; got 'May'"
-    assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", said)
+    result = "the sheet must be one of notes, May 2024; got 'May'"
+    assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", result)
 
 
 class Closed(io.StringIO):
@@ -427,10 +427,10 @@ def test_lines_of_only_separators_have_no_prediction(folder, capsys):
     (folder / "new.csv").write_text("\n".join(lines))
     for option in ("", " --on-error skip", " --quiet"):
         assert predict(f"new.csv --proba{option}") == 0
-        told = capsys.readouterr()
-        assert list(csv.reader(io.StringIO(told.out))) == expected
+        captured = capsys.readouterr()
+        assert list(csv.reader(io.StringIO(captured.out))) == expected
         remark = "privcurve: lines of new.csv without a value, which are skipped: 5\n"
-        assert (remark in told.err) == (option != " --quiet")
+        assert (remark in captured.err) == (option != " --quiet")
     assert predict("new.csv -o answers.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["n_records"] == 5
 
@@ -482,9 +482,9 @@ def test_a_column_that_is_written_in_another_way_is_reported(folder, capsys, fit
 def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
-    told = capsys.readouterr().err
-    assert "must have the columns 'age', 'town', 'day'" in told
-    assert "Secretville" not in told
+    output = capsys.readouterr().err
+    assert "must have the columns 'age', 'town', 'day'" in output
+    assert "Secretville" not in output
 
 
 def test_blanks_may_be_between_fields(folder, capsys):
@@ -504,11 +504,11 @@ def test_a_long_prediction_shows_its_progress(folder, capsys, monkeypatch, tick,
     header, *rows = TABLE.splitlines()
     (folder / "new.csv").write_text("\n".join([header, *(rows[:3] * 40)]) + "\n")
     assert predict(f"new.csv -o answers.csv {option}") == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if " read" in line]
-    assert bool(told) is not bool(option)
-    for line in told[:-1]:
+    output = [line for line in capsys.readouterr().err.splitlines() if " read" in line]
+    assert bool(output) is not bool(option)
+    for line in output[:-1]:
         assert re.fullmatch(r"\d\d % of new\.csv read \(about \d+ s left\)", line)
-    assert not told or told[-1] == "100 % of new.csv read"
+    assert not output or output[-1] == "100 % of new.csv read"
 
 
 @pytest.mark.parametrize("seconds", [0.1, 2])
@@ -517,7 +517,7 @@ def test_a_table_in_parquet_is_read_batch_after_batch(folder, capsys, monkeypatc
     monkeypatch.setattr(table, "MOST_RECORDS", 1)
     pd.read_csv("new.csv").to_parquet("new.parquet")
     assert predict("new.parquet -o answers.csv") == 0
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     # Work under five seconds has no progress line.
-    assert ("60 % of new.parquet read (about" in told) == (seconds == 2)
-    assert ("100 % of new.parquet read" in told) == (seconds == 2)
+    assert ("60 % of new.parquet read (about" in output) == (seconds == 2)
+    assert ("100 % of new.parquet read" in output) == (seconds == 2)

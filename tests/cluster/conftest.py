@@ -17,8 +17,8 @@ def _slurm():
     if status.returncode:
         # If the tests started SLURM themselves, a failure is not skipped.
         end = pytest.fail if os.environ.get("PRIVCURVE_TEST_SLURM") else pytest.skip
-        told = status.stdout + status.stderr
-        end(f"no SLURM takes jobs here: `make test-slurm` starts one\n{told}")
+        output = status.stdout + status.stderr
+        end(f"no SLURM takes jobs here: `make test-slurm` starts one\n{output}")
 
 
 @contextmanager

@@ -55,9 +55,9 @@ def few(cases):
     """Return a proved case of each kind of rows and δ, and some with other parameters."""
     budgets = {}
     for case in cases:
-        _, kind, told = case
-        if told["calibration"] == "proved" and told["epsilon"] == 1:
-            budgets.setdefault((kind, told["delta"]), case)
+        _, kind, result = case
+        if result["calibration"] == "proved" and result["epsilon"] == 1:
+            budgets.setdefault((kind, result["delta"]), case)
     return [*budgets.values(), *cases[:: max(7, len(cases) // 3)]]
 
 

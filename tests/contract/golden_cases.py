@@ -135,11 +135,11 @@ def cases(name, all_crossed=False):
     yield from ((text, *case) for text, case in seen.items())
 
 
-def label(rows_of, told):
+def label(rows_of, expected):
     """Return the label of a case: its rows, its budget, and parameters other than defaults."""
-    budget = f"{stored(told['calibration'])} δ={told['delta']:g} ε={told['epsilon']:g}"
-    others = sorted(told.keys() - {"calibration", "delta", "epsilon"})
-    return " ".join([rows_of, budget, *(f"{key}={told[key]}" for key in others)])
+    budget = f"{stored(expected['calibration'])} δ={expected['delta']:g} ε={expected['epsilon']:g}"
+    others = sorted(expected.keys() - {"calibration", "delta", "epsilon"})
+    return " ".join([rows_of, budget, *(f"{key}={expected[key]}" for key in others)])
 
 
 def offers(name, default):
@@ -211,10 +211,10 @@ def fit(name, rows_of, parameters):
     """The fitted model of a case, with a stream of the case's own."""
     X, y, counts, _ = rows(rows_of)
     named = {**parameters, "calibration": stored(parameters["calibration"])}
-    told = repr([name, rows_of, sorted(named.items(), key=str)])
+    result = repr([name, rows_of, sorted(named.items(), key=str)])
     learner = estimator_class(name)(**parameters)
     if "random_state" in parameters:
         return learner.fit(X, y, counts)
-    stream = np.random.default_rng(zlib.crc32(told.encode()))
+    stream = np.random.default_rng(zlib.crc32(result.encode()))
     with patch.object(base, "generator_of", lambda *_: stream):
         return learner.fit(X, y, counts)

@@ -200,6 +200,6 @@ def losses(name, place, seeds=SEEDS):
         right = chances[np.arange(N_SCORED), predicted].mean()
         rows.append([chances.mean(axis=0).max() - right])
         if hasattr(model, "predict_proba"):
-            told = np.log(np.maximum(model.predict_proba(scored), 1e-15))
-            rows[-1].append((chances * (np.log(place.class_shares) - told)).sum(axis=1).mean())
+            result = np.log(np.maximum(model.predict_proba(scored), 1e-15))
+            rows[-1].append((chances * (np.log(place.class_shares) - result)).sum(axis=1).mean())
     return dict(zip(MOST_LOST, np.mean(rows, axis=0).tolist(), strict=False))

@@ -98,8 +98,8 @@ def test_the_same_claim_twice_is_refused():
 
 
 def test_a_private_learner_without_an_attack_is_reported_with_the_remedy():
-    says = "'new' has no attack: add a file to src/privcurve/audit/attacks"
-    assert says in no_attack_message("new")
+    result = "'new' has no attack: add a file to src/privcurve/audit/attacks"
+    assert result in no_attack_message("new")
 
 
 def test_verdicts_share_their_error_over_all_sampled_pairs():
@@ -119,5 +119,5 @@ def test_claims_are_what_the_learner_states(learner):
         pair = next(iter(c.pairs(c, TARGET)))
         check_pair(pair)
         assert pair.neighbours == c.neighbours
-        said = c.statement(pair.left)
-        assert (said.learner, said.calibration) == (learner, c.calibration)
+        statement = c.statement(pair.left)
+        assert (statement.learner, statement.calibration) == (learner, c.calibration)

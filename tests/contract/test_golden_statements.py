@@ -59,8 +59,8 @@ def rounded(number):
 def summary(model, rows_of):
     """Return rows per class, mean and mean square of the scores, and sizes of the model."""
     X = golden_cases.rows(rows_of)[0]
-    scores, said = model.decision_function(X), model.predict(X)
-    decisions = [int((said == one).sum()) for one in model.classes_]
+    scores, output = model.decision_function(X), model.predict(X)
+    decisions = [int((output == one).sum()) for one in model.classes_]
     moments = [rounded(float(mean)) for mean in (scores.mean(), (scores**2).mean())]
     return decisions, moments, [rounded(size) for _, size in sorted(model.measures_.items())]
 
@@ -68,8 +68,8 @@ def summary(model, rows_of):
 def differences(statement, expected):
     """Return the differences between a case and its record, as messages."""
     if isinstance(statement, str) or isinstance(expected, str):
-        said = [one if isinstance(one, str) else "a model" for one in (statement, expected)]
-        return [] if said[0] == said[1] else [f"gives {said[0]}, not {said[1]}"]
+        message = [one if isinstance(one, str) else "a model" for one in (statement, expected)]
+        return [] if message[0] == message[1] else [f"gives {message[0]}, not {message[1]}"]
     (words, own, runs), decisions, (mean, square), sizes = statement
     (known_words, known_own, known_runs), known_decisions, known_moments, known_sizes = expected
     known_mean, known_square = known_moments

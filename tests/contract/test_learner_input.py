@@ -110,8 +110,8 @@ def test_a_value_that_another_calibration_offers_is_refused(name):
             value = next(v for v in values if one.admits(v) and v != one.default)
             setting = {**required_parameters(name, {key: value}), key: value}
             for other in {*entry(name).calibrations} - {calibration}:
-                says = f"{key} = .* needs calibration = '{calibration}'"
-                with pytest.raises(ValueError, match=says):
+                result = f"{key} = .* needs calibration = '{calibration}'"
+                with pytest.raises(ValueError, match=result):
                     make_learner(name, n_bins=n_bins, **{**setting, "calibration": other}).fit(X, y)
 
 

@@ -120,14 +120,14 @@ def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
 def test_a_statement_names_the_generator_that_was_handed_in():
     X, y, n_bins = small_problem(100)
     begun = "one stream of NumPy's PCG64, begun by a number or handed in"
-    for handed, said in (
+    for handed, text in (
         (np.random.Generator(np.random.Philox(1)), "a generator that was handed in (Philox)"),
         (seeds.stream(bytes(32)), "one stream of ChaCha20"),
         (np.random.default_rng(1), begun),
         (np.random.RandomState(1), begun),
     ):
         model = make_learner("one_rule", n_bins=n_bins, random_state=handed).fit(X, y)
-        assert said in str(model.privacy_)
+        assert text in str(model.privacy_)
         assert str(model.privacy_).count("what can be computed of the random numbers") == 1
 
 

@@ -65,34 +65,36 @@ def check_saved(model, X, domain, path):
 def check_explained(model, loaded, domain):
     """Contributions of columns add up to the score; importances are mean changes over all cells."""
     cells = np.array(list(np.ndindex(*domain.n_bins)), dtype=np.uint8)
-    told = loaded.explain()
-    assert str(told) == str(model.explain(domain))
-    assert list(loaded.feature_names_in_) == list(told.names) == list(domain.names)
+    explanation = loaded.explain()
+    assert str(explanation) == str(model.explain(domain))
+    assert list(loaded.feature_names_in_) == list(explanation.names) == list(domain.names)
     assert np.array_equal(loaded.feature_importances_, model.feature_importances_)
-    shapes = {shape.column.name: shape for shape in told.shapes}
-    added = np.sum([shapes[k].values[:, cells[:, j]] for j, k in enumerate(told.names)], axis=0)
+    shapes = {shape.column.name: shape for shape in explanation.shapes}
+    added = np.sum(
+        [shapes[k].values[:, cells[:, j]] for j, k in enumerate(explanation.names)], axis=0
+    )
     scores = loaded.decision_function(cells).reshape(len(cells), -1)
     scores = scores - (scores.mean(axis=1, keepdims=True) if scores.shape[1] > 1 else 0)
-    check_in_sql(loaded, told, cells)
+    check_in_sql(loaded, explanation, cells)
     if hasattr(getattr(model, "model_", None), "log_odds"):
         # Log-odds of several classes are no sum; the sum has the same order.
-        summed = added.T + told.constant
+        summed = added.T + explanation.constant
         if scores.shape[1] == 1:
             assert summed == pytest.approx(scores)
         else:
             assert np.array_equal(summed.argmax(1), scores.argmax(1))
         return
-    if told.is_sum:
-        assert np.allclose(added.T + told.constant, scores)
+    if explanation.is_sum:
+        assert np.allclose(added.T + explanation.constant, scores)
     table = scores.reshape(*domain.n_bins, -1)
-    for j, name in enumerate(told.names):
+    for j, name in enumerate(explanation.names):
         moved = np.abs(table - table.mean(axis=j, keepdims=True)).mean()
         assert np.isclose(shapes[name].importance, moved, rtol=1e-9)
 
 
-def check_in_sql(loaded, told, cells):
+def check_in_sql(loaded, message, cells):
     """A database predicts the same on all cells, if the score is a sum."""
-    if not told.is_sum:
+    if not message.is_sum:
         with pytest.raises(models.ModelError, match="has no form in SQL"):
             query(loaded, "cells")
         return
@@ -123,16 +125,16 @@ class Unreadable:
 
 def answers(model, X, path):
     """Return all outputs of a fitted learner: for rows, about itself, and in a file."""
-    said = {"scores": model.decision_function(X).tolist(), "labels": model.predict(X).tolist()}
+    result = {"scores": model.decision_function(X).tolist(), "labels": model.predict(X).tolist()}
     for name in ("predict_proba", "staged_decision_function"):
         if hasattr(model, name):
-            said[name] = [np.asarray(one).tolist() for one in getattr(model, name)(X)]
-    said |= {name: repr(getattr(model, name)) for name in PUBLIC if hasattr(model, name)}
-    said |= {"measures": model.measures_, "privacy": str(model.privacy_)}
+            result[name] = [np.asarray(one).tolist() for one in getattr(model, name)(X)]
+    result |= {name: repr(getattr(model, name)) for name in PUBLIC if hasattr(model, name)}
+    result |= {"measures": model.measures_, "privacy": str(model.privacy_)}
     if model._model_to_save()._released:
         models.save(path, model, domain_of(model.n_bins_.tolist()))
-        said["file"] = json.loads(path.read_text())
-    return said
+        result["file"] = json.loads(path.read_text())
+    return result
 
 
 def check_settled(model, X, path):

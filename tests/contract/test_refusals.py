@@ -94,9 +94,9 @@ def test_a_study_is_refused_before_training(name, cases):
         if word != "n_classes":
             spec = {**spec, **({WORDS[word]: [value]} if word in WORDS else {word: value})}
         content = {"title": "t", "datasets": ["mnist"], "folds": 2, "repeats": 1, "epsilons": [1]}
-        said = {"n_classes": about.domain.n_classes} if word == "n_classes" else case
+        result = {"n_classes": about.domain.n_classes} if word == "n_classes" else case
         content["learners"] = {"x": spec}
-        with pytest.raises(study.StudyError, match=re.escape(one.refuses(**said))):
+        with pytest.raises(study.StudyError, match=re.escape(one.refuses(**result))):
             _checked(content, about)
 
 

@@ -44,16 +44,16 @@ def errors(output):
 def test_no_space_for_a_table(project, undisturbed):
     tables = project.folder / "results/tables"
     with small_disk(tables, kibibytes=4):
-        said = errors(project.run(ok=False))
-        assert said
+        output = errors(project.run(ok=False))
+        assert output
         # Each table is made by one job: it has all its files, or the message names it.
-        for error in said:
+        for error in output:
             name = re.match(r"error: results/tables/tiny/(\w+)", error)[1]
             assert "can't be written: the disk is full" in error
             assert not list(tables.glob(f"tiny/{name}.*"))
         made = project.outputs()
         assert made.items() <= undisturbed.outputs().items()
-        assert sum("/tables/" in path for path in made) == 3 * (2 - len(said))
+        assert sum("/tables/" in path for path in made) == 3 * (2 - len(output))
         kept = project.stored_ids()
         assert len(kept) == len(undisturbed.stored_ids())
 
@@ -86,10 +86,10 @@ def test_a_file_that_may_not_grow(project, undisturbed):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
-        (said,) = errors(project.run(ok=False))
+        (output,) = errors(project.run(ok=False))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "results/store/toy-line/lazybb can't be written: File too large" in said
+    assert "results/store/toy-line/lazybb can't be written: File too large" in output
     kept = project.stored_ids()
     assert 0 < len(kept) < N_TRAINED
     assert len(project.stored_lines()) == len(kept), "a line is torn"

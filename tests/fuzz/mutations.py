@@ -33,9 +33,9 @@ def mutation(number):
     while True:
         case = rng.choice(CASES).copy()
         kinds = rng.choices(list(KINDS), KINDS.values(), k=1 if rng.random() < 4 / 5 else 2)
-        told = [_one(rng, case, kind) for kind in sorted(kinds, key=list(KINDS).index)]
-        done = [one for one in told if one is not None]
-        if len(done) == len(told):
+        result = [_one(rng, case, kind) for kind in sorted(kinds, key=list(KINDS).index)]
+        done = [one for one in result if one is not None]
+        if len(done) == len(result):
             words = "; then ".join(words for words, _ in done)
             names = [name for _, names in done for name in names if name.strip()]
             return Mutation(number, case, words, [*names, *_elsewhere(names, case)])

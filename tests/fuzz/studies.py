@@ -43,16 +43,16 @@ def study_mutation(number):
         title = rng.choice(list(STUDIES))
         content = copy.deepcopy(STUDIES[title])
         n_content = rng.choice([0, 1, 1, 1, 1, 2])
-        told = [rng.choice([*OF_CONTENT, values, values])(rng, content) for _ in range(n_content)]
+        result = [rng.choice([*OF_CONTENT, values, values])(rng, content) for _ in range(n_content)]
         text = dumped(content)
         if not n_content or rng.random() < 0.1:
             text, words, names = rng.choice(OF_TEXT)(rng, text)
-            told.append((words, names))
-        if all(told):
-            done = [one for one in told if one]
+            result.append((words, names))
+        if all(result):
+            done = [one for one in result if one]
             names = [name for _, names in done for name in names if name.strip()]
-            said = "; then ".join(words for words, _ in done)
-            return StudyMutation(number, title, text.encode(), said, names)
+            result = "; then ".join(words for words, _ in done)
+            return StudyMutation(number, title, text.encode(), result, names)
 
 
 def values(rng, content):

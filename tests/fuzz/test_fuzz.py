@@ -87,7 +87,7 @@ def _remove_datasets(folder):
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ("data/mine.csv has no column 'age'", []),
         ("data/mine.csv has no column 'town'", ["none of ['age'] is named"]),
@@ -96,10 +96,10 @@ def _remove_datasets(folder):
         (" \n", ["the message is empty"]),
     ],
 )
-def test_messages_are_judged(fault, said):
+def test_messages_are_judged(fault, message):
     faults = faults_of_message(fault, ["age"])
-    assert len(faults) == len(said)
-    assert all(one.startswith(start) for one, start in zip(faults, said, strict=True))
+    assert len(faults) == len(message)
+    assert all(one.startswith(start) for one, start in zip(faults, message, strict=True))
 
 
 def test_a_value_on_an_edge_in_the_bin_below_is_noticed(folder, monkeypatch):

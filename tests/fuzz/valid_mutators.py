@@ -47,9 +47,9 @@ def numbers(rng, case):
         text = rng.choice(NUMBERS) if rng.random() < 0.1 else text
         text = text.replace(".", ",") if comma else text
         row[j] = float(text) if table.kind == "parquet" else text
-    told = {key: column[key] for key in ("bounds", "n_bins", "spacing") if key in column}
+    result = {key: column[key] for key in ("bounds", "n_bins", "spacing") if key in column}
     cells = [row[j] for row in table.rows]
-    return f"{column['name']} is {told} with {cells}", [column["name"], path]
+    return f"{column['name']} is {result} with {cells}", [column["name"], path]
 
 
 def values(rng, case):

@@ -73,7 +73,7 @@ def remembering_with(patch, kind):
 def unnoticed(patch, less_noise, share):
     """Reduce noise, and hide from the fit that its runs spend more than their charge."""
     less_noise(patch, share)
-    patch.setattr(PrivacyStatement, "epsilon_spent", property(lambda said: said.epsilon))
+    patch.setattr(PrivacyStatement, "epsilon_spent", property(lambda text: text.epsilon))
 
 
 def mutant_of(c):

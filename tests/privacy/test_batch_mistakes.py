@@ -81,7 +81,7 @@ NO_BATCH = "announced for its own batch, drawn at a rate of 0.5, and the sum is 
 
 
 @pytest.mark.parametrize(
-    ("batch", "said"),
+    ("batch", "message"),
     [
         (in_the_order_of_the_data, NO_BATCH),
         (of_a_fixed_size, NO_BATCH),
@@ -97,12 +97,12 @@ NO_BATCH = "announced for its own batch, drawn at a rate of 0.5, and the sum is 
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
-def test_another_batch_is_refused(monkeypatch, batch, said):
+def test_another_batch_is_refused(monkeypatch, batch, message):
     monkeypatch.setattr(Curator, "batch", batch)
-    with pytest.raises(DoorError, match=said):
+    with pytest.raises(DoorError, match=message):
         fit()
     breach = check(CASE, n_random=5).breach
-    assert (breach.point, said.split(",")[0] in breach.why or ".*" in said) == (CHARGE, True)
+    assert (breach.point, message.split(",")[0] in breach.why or ".*" in message) == (CHARGE, True)
 
 
 def test_a_smaller_rate_than_is_used_is_refused(monkeypatch):

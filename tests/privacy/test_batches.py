@@ -203,7 +203,7 @@ def test_a_replaced_record_costs_less_than_twice_an_added_one():
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"l2": 1.0}, "must go with a sum of rows"),
         ({"choice": True}, "must go with a sum of rows"),
@@ -211,8 +211,8 @@ def test_a_replaced_record_costs_less_than_twice_an_added_one():
         ({"sampled": 1.1}, r"must be a rate in \(0, 1\]; got 1.1"),
     ],
 )
-def test_only_sums_can_be_sampled(more, said):
-    with pytest.raises(ValueError, match=said):
+def test_only_sums_can_be_sampled(more, message):
+    with pytest.raises(ValueError, match=message):
         Announced("sums", **{"sampled": 0.5, **more})
 
 

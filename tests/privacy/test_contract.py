@@ -149,7 +149,7 @@ def test_refuted_noise_breaks_it(case, point, why):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "said"),
+    ("mistake", "expected"),
     [
         ("divides_by_zero", "both sides end with ZeroDivisionError: "),
         ("no_call", "margin_ of the fitted model holds int64 values: exact values are sealed"),
@@ -157,10 +157,10 @@ def test_refuted_noise_breaks_it(case, point, why):
         ("states_no_privacy", "an answer of a private fit must have noise"),
     ],
 )
-def test_a_breach_is_reported_with_the_tables_that_show_it(monkeypatch, mistake, said):
+def test_a_breach_is_reported_with_the_tables_that_show_it(monkeypatch, mistake, expected):
     MISTAKES_IN_NOISY_MAJORITY[mistake](monkeypatch)
     text = str(check(NOISY_MAJORITY).breach)
-    assert said in text
+    assert expected in text
     assert "one table:   [" in text
     assert "its neighbour: [" in text
 

@@ -198,10 +198,10 @@ def test_each_learner_says_how_it_releases_answers(name):
     """A new learner fails until it is listed; answers in numbers or points are attacked below."""
     fits = [seen_in(case) for case in FITTED if case.learner == name]
     assert set().union(*(seen for seen, _ in fits)) == RELEASES[name]
-    for seen, said in fits:
+    for seen, text in fits:
         left = {LEAVES[kind] for kind in seen & set(LEAVES)}
         # `tuned` keeps its settings secret, so its statement has the sentences of all of them.
-        assert said >= left if name == "tuned" else said == left
+        assert text >= left if name == "tuned" else text == left
 
 
 # Attacks on exact numbers ----------------------------------------------------------------------
@@ -244,14 +244,14 @@ def test_an_attack_on_floating_point_noise_finds_nothing(name):
         warnings.simplefilter("ignore")
         calls = numbers_of(name)
     assert calls
-    told = {"exact": 0, "floating": 0}
+    result = {"exact": 0, "floating": 0}
     for of, one, other in calls[:3]:
         n = 500 if of.mechanism == LAPLACE else 20_000
-        told["exact"] += distinguishes(curator, of, one, other, n)
-        told["floating"] += distinguishes(lambda k: curator(k, Floating), of, one, other, n)
+        result["exact"] += distinguishes(curator, of, one, other, n)
+        result["floating"] += distinguishes(lambda k: curator(k, Floating), of, one, other, n)
     # The same attacks distinguish floating-point noise.
-    assert told["exact"] == 0
-    assert told["floating"] > 0
+    assert result["exact"] == 0
+    assert result["floating"] > 0
 
 
 def fits(kind, learner, rows, n):
@@ -266,7 +266,7 @@ def test_a_majority_does_not_tell_its_margin():
     labels = np.where(np.arange(100) < 50, 1, -1).astype(np.int8)
     moved = labels.copy()
     moved[0] = -1
-    told = {}
+    result = {}
     for kind in (Floating, Curator):
         margins = [
             np.array([
@@ -276,8 +276,8 @@ def test_a_majority_does_not_tell_its_margin():
             for side in (labels, moved)
         ]  # fmt: skip
         hits = [count_only_from_one(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
-        told[kind] = contradicts_noise(*hits, 300, LAPLACE, 1.0)
-    assert told == {Floating: True, Curator: False}
+        result[kind] = contradicts_noise(*hits, 300, LAPLACE, 1.0)
+    assert result == {Floating: True, Curator: False}
 
 
 # Points of an interval -------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def could_be_between(points, ends):
 def test_a_point_does_not_show_where_pieces_begin():
     """Pieces of BRC's intercepts begin at records; the exponential mechanism once showed where."""
     sides, scores, n = ([-1.0, 0.3, 1.0], [-1.0, 0.31, 1.0]), [0.0, 0.0], 2_000
-    told = {}
+    result = {}
     for draw in (draw_between_floats, draw_piece):
         points = [
             np.array([draw(ends, scores, 1.0, rng) for _ in range(n)])
@@ -311,8 +311,8 @@ def test_a_point_does_not_show_where_pieces_begin():
             int((could_be_between(p, sides[0]) & ~could_be_between(p, sides[1])).sum())
             for p in points
         ]
-        told[draw] = contradicts_noise(*hits, n, LAPLACE, 0.0)
-    assert told == {draw_between_floats: True, draw_piece: False}
+        result[draw] = contradicts_noise(*hits, n, LAPLACE, 0.0)
+    assert result == {draw_between_floats: True, draw_piece: False}
     cells = (points[0] + 1) / 2 * N_POINTS
     assert (cells == np.rint(cells)).all()
 

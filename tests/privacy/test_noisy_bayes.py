@@ -45,9 +45,9 @@ def test_a_public_start_needs_public_columns():
     X, y = records()
     with pytest.raises(ValueError, match="noisy_bayes: start = 'public' needs public_columns="):
         fit(X, y, start="public")
-    plain, told = fit(X, y), fit(X, y, public_columns=(0,))
-    assert np.array_equal(plain.decision_function(X), told.decision_function(X))
-    assert told.privacy_.neighbours == "replace-one"
+    plain, result = fit(X, y), fit(X, y, public_columns=(0,))
+    assert np.array_equal(plain.decision_function(X), result.decision_function(X))
+    assert result.privacy_.neighbours == "replace-one"
     started = fit(X, y, start="public", public_columns=())
     assert started.privacy_.neighbours == "private-columns"
     assert started.privacy_.public_columns == ()

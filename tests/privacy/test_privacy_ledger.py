@@ -90,13 +90,13 @@ def test_words_for_a_data_protection_officer():
     ],
 )
 def test_choices_and_numbers_are_counted_one_by_one(calibration, leaves, words):
-    said = lazybb_trees(
+    message = lazybb_trees(
         learner="lazybb", n=500, n_rounds=5, density=0.5, learning_rate=0.4, depth=3, n_splits=7,
         criterion="gini", split_share=None, leaves=leaves, epsilon=1.0, delta=0.0,
         calibration=calibration,
     ).statement  # fmt: skip
-    assert words in str(said)
-    assert "in parallel over the " in str(said)
+    assert words in str(message)
+    assert "in parallel over the " in str(message)
 
 
 @pytest.mark.parametrize(

@@ -200,9 +200,9 @@ def mu_of(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 def test_training_and_score_add_up_to_the_budget(eta, expected, delta, epsilon):
     budget = selection_budget(epsilon, delta, eta, expected, 0.1)
-    said = selection_statement(budget, "lazybb", 3)
-    assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-    assert said.epsilon_spent <= epsilon * (1 + 1e-12)
+    statement = selection_statement(budget, "lazybb", 3)
+    assert statement.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+    assert statement.epsilon_spent <= epsilon * (1 + 1e-12)
     score = (UNITS / budget.score_scale) ** (1 if delta == 0 else 2) / (1 if delta == 0 else 2)
     assert score / (score + budget.training) == pytest.approx(0.1, rel=1e-3)
     assert score / (score + budget.training) <= 0.1
@@ -250,8 +250,8 @@ def test_with_delta_every_candidate_spends_the_same_rho():
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert not budget.pure
     candidates = candidates_of("lazybb", [{"learner": "noisy_majority"}, {"n_rounds": 3}])
-    told = terms(candidates, budget, Facts([3, 3], (True, True)), 200)
-    pure, other = (one.epsilon for one in told)
+    result = terms(candidates, budget, Facts([3, 3], (True, True)), 200)
+    pure, other = (one.epsilon for one in result)
     spent = pure - 1 + math.exp(-pure)
     assert budget.training * (1 - 2e-3) <= spent <= budget.training * (1 + 1e-9)
     assert other > pure

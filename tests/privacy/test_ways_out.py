@@ -189,7 +189,7 @@ def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
 
 
 def test_only_statements_of_sealed_fits_say_sealed():
-    said = "sealed, against accidental looks at exact values, not against intent"
+    result = "sealed, against accidental looks at exact values, not against intent"
     X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
     for name, parameters, is_sealed in (
         ("noisy_majority", {}, True),
@@ -199,4 +199,4 @@ def test_only_statements_of_sealed_fits_say_sealed():
     ):
         given = {"epsilon": 1.0, "n_bins": 4, "classes": (0, 1), **parameters}
         statement = estimator_class(name)(**given).fit(X, y).privacy_
-        assert (said in str(statement), statement.sealed) == (is_sealed, is_sealed), name
+        assert (result in str(statement), statement.sealed) == (is_sealed, is_sealed), name

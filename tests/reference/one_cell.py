@@ -145,12 +145,12 @@ def group(cell, column, domain):
     # 3.0 is 3; 3.50 differs from 3.5, and 3.000 is three thousand with decimal commas.
     end = r"\.0*" if domain.decimal == "." else r"(,0*|\.(?!(000)+$)0*)"
     digits = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
-    said = {word.casefold() if column.patterns else word
+    result = {word.casefold() if column.patterns else word
             for word, title in listed.items() if title != "?"}  # fmt: skip
     fold = str.casefold if column.patterns else str
-    is_missing = text in domain.missing and not {fold(text), fold(digits)} & said
+    is_missing = text in domain.missing and not {fold(text), fold(digits)} & result
     codes = not re.match(r"[+-]?0\d", text)
-    numbers = [as_number(word.replace(domain.decimal, "."), ".") for word in said
+    numbers = [as_number(word.replace(domain.decimal, "."), ".") for word in result
                if not re.match(r"[+-]?0\d", word)]  # fmt: skip
     number = as_number(text, domain.decimal)
     is_missing |= codes and number in set(markers(domain)) - set(numbers)

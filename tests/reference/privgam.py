@@ -49,7 +49,7 @@ def sums_of(X, y, widths, scores, norm):
     return sums
 
 
-def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.0, rng=None):
+def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, noise=0.0, rng=None):
     """Return intercepts, and scores of bins, of shape (n_scores, n_bins).
 
     `y` are positions of classes, `X` bins. `told` and `noise` are standard deviations of the noise
@@ -61,11 +61,11 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
     n, starts = len(y), np.cumsum(widths) - widths
     n_scores = 1 if n_classes == 2 else n_classes
     norm = 1 if laplace else 2
-    m = n / (told * math.sqrt(2 * d))
+    m = n / (expected * math.sqrt(2 * d))
     n_releases = 3 if m < 100 else 6 if m < 600 else 12
     # Later releases use the stage and the share of the last trained one.
     which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
-    z = (math.log(n / told) - 5) / 2
+    z = (math.log(n / expected) - 5) / 2
     powers, of_totals = (
         table[which] @ np.array([1, z, z * z, math.log(d) - 2])
         for table in (network.shares, network.totals)
@@ -99,7 +99,7 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
                 others, more = released.sum(axis=0) - own, math.sqrt(n_classes - 1)
             else:
                 (own, others), more = released, 1.0
-            answers.append((own, others, (told * size, told * size * more)))
+            answers.append((own, others, (expected * size, expected * size * more)))
         (own, others, deviations), (own_total, others_total, total_deviations) = answers
         for k in range(n_scores):
             states[k], scores[k], intercepts[k] = decoder.stage(

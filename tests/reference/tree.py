@@ -68,8 +68,8 @@ def split_values(yes, y, w, rows, criterion):
 def rule_errors(yes, y, w, rows):
     """Return the errors of the 1-rules: questions and their negations, then constants."""
     answers = [*yes.T, np.ones(len(y), dtype=bool)]
-    said = [sign * np.where(answer, 1, -1) for answer in answers for sign in (1, -1)]
-    return np.array([w[rows & (one != y)].sum() for one in said])
+    result = [sign * np.where(answer, 1, -1) for answer in answers for sign in (1, -1)]
+    return np.array([w[rows & (one != y)].sum() for one in result])
 
 
 def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, rule_noise, labels):

@@ -299,9 +299,9 @@ def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, cap
     runs.write(stored, Path("stored.parquet"))
     words = ["arena", "add", "mean_vote", "--against", "stored.parquet"]
     assert main.main(words) == 0
-    said = capsys.readouterr().out
-    assert "ε = 1: mean AUC" in said
-    assert "rank" in said
+    output = capsys.readouterr().out
+    assert "ε = 1: mean AUC" in output
+    assert "rank" in output
     results = runs.read(Path("results/arena/arena_of_mean_vote/results.parquet"))
     own = results[results["learner"] == "mean_vote"]
     assert len(own) == 2
@@ -312,7 +312,7 @@ def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, cap
     assert row["contract"] == "contract not tried"
     assert 0 <= row["measured"] < 1
     assert row["reason"] == ""
-    assert f"(claimed; contract not tried; measured ε at 1 ≥ {row['measured']:.2f};" in said
+    assert f"(claimed; contract not tried; measured ε at 1 ≥ {row['measured']:.2f};" in output
     table = Path("results/tables/arena_of_mean_vote/arena_means.md").read_text("utf-8")
     (line,) = (line.split("|") for line in table.splitlines() if "| Mean vote" in line)
     cells = [cell.strip() for cell in line]

@@ -161,8 +161,8 @@ def test_a_refuted_claim_is_named_with_its_own_exclusions(frame):
         found_epsilon=2.0,
         not_covered=["refuted: a flaw of the noise", math.nan],
     )
-    said = [note for note in report.notes(two) if note.startswith("Refuted")]
-    assert said == [
+    result = [note for note in report.notes(two) if note.startswith("Refuted")]
+    assert result == [
         "Refuted: one_rule, proved, ε = 1 (exact, 2.000 found): its own statement makes a "
         "reservation (refuted: a flaw of the noise).",
         "Refuted: one_rule, published, ε = 1 (exact, 2.000 found): nothing in its statement "

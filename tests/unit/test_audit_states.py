@@ -148,8 +148,8 @@ def test_fits_are_apart():
         assert np.array_equal(model.model_.forest.labels, expected.model_.forest.labels)
         # Audit fits open the records, so their statements must not say `sealed`.
         assert expected.privacy_.sealed
-        said = replace(model.privacy_, sealed=True)
-        assert said.of_fit(OF_NUMBER, [OF_CHOICES]) == expected.privacy_
+        result = replace(model.privacy_, sealed=True)
+        assert result.of_fit(OF_NUMBER, [OF_CHOICES]) == expected.privacy_
     assert not hasattr(TREES, "model_")
 
 

@@ -207,11 +207,11 @@ def test_a_release_without_a_guarantee_is_reported():
         Price(1.0, 1e-6, one) for one in (ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE)
     )
     ones = [added, partial, replaced]
-    said = {one.neighbours: one for one in totals(ones, Budget())}
-    assert said[ADD_REMOVE].claim == said[REPLACE_ONE].claim == NOTHING
+    result = {one.neighbours: one for one in totals(ones, Budget())}
+    assert result[ADD_REMOVE].claim == result[REPLACE_ONE].claim == NOTHING
     # A change of only private columns is a replacement too.
-    assert said[PRIVATE_COLUMNS].epsilon == 4
-    assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
+    assert result[PRIVATE_COLUMNS].epsilon == 4
+    assert result[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
     assert totals([replaced], Budget()) == [replaced]
     (alone,) = totals([added], Budget(neighbours=ADD_REMOVE))
     assert alone.neighbours == ADD_REMOVE

@@ -73,7 +73,7 @@ def test_a_release_without_a_learner_names_the_one_it_uses(write_private_dataset
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ("--set n_estimat=3", "no parameter 'n_estimat'; did you mean 'n_estimate'"),
         ("--set n_estimate=50", "n_estimate must be given for neighbours = 'add-remove'"),
@@ -83,8 +83,8 @@ def test_a_release_without_a_learner_names_the_one_it_uses(write_private_dataset
     ],
 )
 def test_values_that_the_default_learner_does_not_offer_are_refused_before_anything_is_spent(
-    write_private_dataset, capsys, words, says
+    write_private_dataset, capsys, words, message
 ):
     assert main.main(["release", "mine", "--epsilon", "1", *words.split()]) != 0
-    assert says in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert budget_ledger().releases() == []

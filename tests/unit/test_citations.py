@@ -130,5 +130,5 @@ def test_citations_name_only_files_of_the_repository():
     ],
 )
 def test_a_wrong_citation_is_seen(text, fault):
-    said = list(faults(text))
-    assert said == [] if fault is None else fault in said[0]
+    result = list(faults(text))
+    assert result == [] if fault is None else fault in result[0]

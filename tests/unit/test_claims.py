@@ -84,22 +84,22 @@ def test_a_listed_value_without_a_row_makes_the_verdict_unknown(each):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ({"less_by": ["entry"]}, "'less_by' must name columns under 'by'"),
         ({"compute": "f", "over": ["dataset", "epsilon"]}, "'over' must be one column for f"),
         ({"share": 0.5, "every": True}, "'every' and a share of places exclude"),
     ],
 )
-def test_a_key_without_effect_is_refused(words, says):
+def test_a_key_without_effect_is_refused(words, message):
     claim = {**SOME, "name": "C", "where": {"entry": "lr"}, "table": "runs"}
     judge.check(claim)
-    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
+    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(message)}"):
         judge.check({**claim, **words})
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ({"where": {"entrry": "lr"}}, "no run has 'entrry'; did you mean 'entry'?"),
         ({"each": ["datset"]}, "no run has 'datset'"),
@@ -107,7 +107,7 @@ def test_a_key_without_effect_is_refused(words, says):
         ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and entry (boost~"),
     ],
 )
-def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
+def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, message):
     curves = [("lr", "lr", math.inf), ("boost", "boost~c", 1.0), ("boost", "boost~p", 1.0)]
     places = [
         {"dataset": dataset, "entry": entry, "method": method, "epsilon": epsilon}
@@ -116,14 +116,14 @@ def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
     ]
     claim = {**SOME, "name": "C", "where": {"entry": "lr"}, "table": "runs"}
     judge.check_runs(claim, places)
-    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
+    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(message)}"):
         judge.check_runs({**claim, **words}, places)
     judge.check_runs({**claim, "where": {"entry": "boost"}, "by": ["dataset", "method"]}, places)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "mine"])
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (
             {"where": {"methd": "lr"}},
@@ -134,7 +134,7 @@ def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
     ],
 )
 def test_a_misspelt_column_of_accuracy_is_reported_before_training(
-    tmp_path, monkeypatch, name, words, says
+    tmp_path, monkeypatch, name, words, message
 ):
     claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": name}
     outputs = [{"accuracy": {"name": "mine"}}, "claims"]
@@ -144,7 +144,7 @@ def test_a_misspelt_column_of_accuracy_is_reported_before_training(
     path.write_text(yaml.safe_dump({"claims": [claim]}))
     output_request("claims", outputs=outputs)
     path.write_text(yaml.safe_dump({"claims": [{**claim, **words}]}))
-    with pytest.raises(StudyError, match=f"claim C: {name} {re.escape(says)}"):
+    with pytest.raises(StudyError, match=f"claim C: {name} {re.escape(message)}"):
         output_request("claims", outputs=outputs)
 
 
@@ -156,8 +156,10 @@ def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch
     path.write_text(yaml.safe_dump({"claims": [{**claim, "value": "n_setings"}]}))
     table, verdicts = plan.study_outputs("tiny")
     table.output.make(plan.context(table))
-    says = "claims.yaml: claim C: selected_settings has no column 'n_setings'; did you mean 'n_set"
-    with pytest.raises(StudyError, match=says):
+    result = (
+        "claims.yaml: claim C: selected_settings has no column 'n_setings'; did you mean 'n_set"
+    )
+    with pytest.raises(StudyError, match=result):
         verdicts.output.make(plan.context(verdicts))
 
 
@@ -219,7 +221,7 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (
             {"compute": "rank_correlation", "over": ["dataset"]},
@@ -228,8 +230,8 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
         ({"by": ["epsilon"]}, "several rows have the same epsilon"),
     ],
 )
-def test_a_method_without_one_number_is_refused_by_the_name_of_its_claim(words, says):
-    with pytest.raises(ValueError, match=says):
+def test_a_method_without_one_number_is_refused_by_the_name_of_its_claim(words, message):
+    with pytest.raises(ValueError, match=message):
         judge_claim({**BOOST, **words}, paper="distributed")
 
 

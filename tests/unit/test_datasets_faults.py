@@ -295,7 +295,7 @@ def test_clipped_values_are_counted_and_noted(write_dataset, n_outside, n_notes,
 @pytest.mark.parametrize("n_outside", [5, 6, 46])
 def test_a_fit_reports_clipped_values(write_dataset, n_outside):
     write_dataset(rows(n_outside), n_rows=100)
-    said = f"{n_outside}% of the values of 'age'"
+    result = f"{n_outside}% of the values of 'age'"
     frame = pd.read_csv("data/mine.csv")
     schema = Schema({"age": (0, 100), "town": ["Oslo", "Rome"]}, ["no", "yes"])
     learner = PrivGAMClassifier(epsilon=1, n_bins=schema.domain.n_bins, classes=["no", "yes"])
@@ -304,10 +304,10 @@ def test_a_fit_reports_clipped_values(write_dataset, n_outside):
         make_pipeline(DomainEncoder(schema.domain), learner),
     ]
     for model in fits:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(frame, frame.sick)
-        assert [said in str(warning.message) for warning in told] == [True] * (n_outside > 5)
+        assert [result in str(warning.message) for warning in caught] == [True] * (n_outside > 5)
         # In a prediction of a few records such values are normal.
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -139,8 +139,8 @@ def test_hidden_rows_are_read_and_reported_once(write_dataset, old, new, n):
     rewrite(BOOK, SHEET_1, old, new)
     mine = datasets.load("mine")
     assert mine.X[:, 0].tolist() == [3, 4, 9, 1]
-    said = f"hidden rows of {BOOK}, which are read like all others: {n}"
-    assert mine.remarks == ((said,) if n else ())
+    result = f"hidden rows of {BOOK}, which are read like all others: {n}"
+    assert mine.remarks == ((result,) if n else ())
 
 
 def test_blank_rows_are_skipped_and_reported_once(write_dataset):

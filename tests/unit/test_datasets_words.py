@@ -116,9 +116,9 @@ def parser_with(**changes):
 )
 def test_descriptions_that_cannot_be(write_dataset, changes, message):
     write_dataset(**changes)
-    (says,) = assert_load_fails().splitlines()
-    assert message in says
-    assert "mine.yaml" in says
+    (text,) = assert_load_fails().splitlines()
+    assert message in text
+    assert "mine.yaml" in text
 
 
 # Public facts ----------------------------------------------------------------------

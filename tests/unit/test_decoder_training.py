@@ -119,10 +119,10 @@ def test_the_library_computes_the_trained_network(n_classes, monkeypatch):
     # Padding: two more columns and eight more bins than the data have.
     padded = np.zeros((n, 6), np.uint8)
     padded[:, :4] = X
-    told = n / (decoder.MOST_SCALE * math.sqrt(8))
+    result = n / (decoder.MOST_SCALE * math.sqrt(8))
     task = {"xt": padded, "yt": y.astype(np.int32), "wt": np.ones(n, np.float32), "d": np.int32(4)}
     task |= {"nb": np.append(n_bins, [1, 1]).astype(np.float32), "n": np.float32(n)}
-    task |= {"od": np.append(ordered, [0, 0]).astype(np.float32), "sigma": np.float32(told)}
+    task |= {"od": np.append(ordered, [0, 0]).astype(np.float32), "sigma": np.float32(result)}
     task["laplace"] = np.float32(0)
     key = jax.random.PRNGKey(0)
     scores, intercepts = network.forward(weights, key, task, 20, n_classes, n_releases=12)[-1]

@@ -248,7 +248,7 @@ def test_rows_are_of_records_in_one_memory():
 
 
 def test_a_statement_cannot_declare_itself_derived(make):
-    said = make({
+    result = make({
         "    def _scores(": (
             "    def _noise_of(self, calls, **more):\n"
             '        return super()._noise_of(calls, status="derived")\n\n'
@@ -256,7 +256,7 @@ def test_a_statement_cannot_declare_itself_derived(make):
         )
     })  # fmt: skip
     with pytest.raises(DoorError, match="status must not be 'derived'"):
-        said.fit(X, Y)
+        result.fit(X, Y)
 
 
 def test_a_fit_that_announces_another_statement_is_claimed(make):

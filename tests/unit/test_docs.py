@@ -232,8 +232,8 @@ def test_commands_of_the_readme_print_the_block_below_them(tmp_path, monkeypatch
     assert len(steps) == console.count("$ ")
     for command, expected in steps:
         assert main(shlex.split(command)) == 0
-        said = capsys.readouterr().out.splitlines()
-        assert set(expected.splitlines()) <= set(said), command
+        output = capsys.readouterr().out.splitlines()
+        assert set(expected.splitlines()) <= set(output), command
     assert (tmp_path / "answers.csv").read_text().splitlines()[0] == "predicted_sick"
 
 

@@ -247,10 +247,10 @@ def test_pairs_that_always_differ_are_distinguished():
     frame = many_datasets(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
     tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
-    told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
-    assert told[frozenset("ac")]
-    assert told[frozenset("bc")]
-    assert not told[frozenset("ab")]
+    result = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
+    assert result[frozenset("ac")]
+    assert result[frozenset("bc")]
+    assert not result[frozenset("ab")]
     assert [sorted(group) for group in ranks.groups_of_equals(tests.reset_index())] == [["a", "b"]]
 
 
@@ -322,7 +322,7 @@ NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}
 
 
 @pytest.mark.parametrize(
-    ("word", "options", "changes", "told"),
+    ("word", "options", "changes", "message"),
     [
         ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
         ("error_table", {"baseline": "majority"}, {}, "baseline: must be a method with an ε"),
@@ -367,8 +367,8 @@ NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}
         ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
-def test_an_impossible_option_is_refused_by_name(word, options, changes, told):
-    with pytest.raises(study.StudyError, match=told):
+def test_an_impossible_option_is_refused_by_name(word, options, changes, message):
+    with pytest.raises(study.StudyError, match=message):
         output_request(word, options, **changes)
 
 

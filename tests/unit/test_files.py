@@ -17,7 +17,7 @@ def test_a_file_and_its_folder_are_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "says"),
+    ("code", "message"),
     [
         (errno.ENOSPC, "the disk is full"),
         (errno.EDQUOT, "quota"),
@@ -26,19 +26,19 @@ def test_a_file_and_its_folder_are_made(tmp_path):
         (errno.EIO, os.strerror(errno.EIO)),
     ],
 )
-def test_a_failed_write_names_the_file_and_keeps_the_old_one(tmp_path, code, says):
+def test_a_failed_write_names_the_file_and_keeps_the_old_one(tmp_path, code, message):
     def fail(path):
         path.write_text("half")
         raise OSError(code, os.strerror(code))
 
     replace_text(tmp_path / "a.txt", "old")
-    with pytest.raises(OSError, match=says) as caught:
+    with pytest.raises(OSError, match=message) as caught:
         replace_file(tmp_path / "a.txt", fail)
-    said = str(caught.value)
-    assert said.startswith(f"{tmp_path / 'a.txt'} can't be written: ")
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'a.txt'} can't be written: ")
     # The same advice for the command line, for Snakemake and for Python.
-    assert said.endswith(", then try again.")
-    assert "snakemake" not in said
+    assert message.endswith(", then try again.")
+    assert "snakemake" not in message
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 

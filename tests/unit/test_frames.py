@@ -166,14 +166,14 @@ def test_a_pipeline_begins_with_raw_columns(learner):
 def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, categories):
     both = (*categories, ("other", "other"), ("?", "?"))
     domain = Domain((Column("zip", "categorical", categories=both, patterns=True),), DOMAIN.label)
-    says = "'zip' holds numbers .*leading zeros numbers have lost: read or write it as text"
+    result = "'zip' holds numbers .*leading zeros numbers have lost: read or write it as text"
     path = tmp_path / "new.parquet"
     for kind in ("int64", "Int64", "float32"):
         frame = pd.DataFrame({"zip": [150, 9990]}).astype(kind)
-        with pytest.raises(DatasetError, match=says):
+        with pytest.raises(DatasetError, match=result):
             encode_frame(domain, frame)
         frame.to_parquet(path)
-        with pytest.raises(DatasetError, match=says):
+        with pytest.raises(DatasetError, match=result):
             list(unlabelled.read_codes(domain, path).parts)
     codes = encode_frame(domain, pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist()
     assert codes == [0, domain.columns[0].titles.index("?")]

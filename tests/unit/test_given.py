@@ -212,7 +212,7 @@ def test_a_missing_value_is_no_category_and_no_class(absent):
 
 @pytest.mark.parametrize(("kind", "way"), [(LazyFrame, "collect"), (DuckDBPyRelation, "df")])
 def test_a_query_has_no_rows(kind, way, fitted_model, loaded_model):
-    query, says = kind(), rf"{kind.__name__}, which is a query: give its table, \.{way}\(\)"
+    query, result = kind(), rf"{kind.__name__}, which is a query: give its table, \.{way}\(\)"
     for door in (
         lambda: fitted_model.predict(query),
         lambda: loaded_model.predict_frame(query),
@@ -221,21 +221,21 @@ def test_a_query_has_no_rows(kind, way, fitted_model, loaded_model):
         lambda: learner().fit(FRAME, query),
         lambda: Schema.draft(query, "a"),
     ):
-        with pytest.raises(ValueError, match=f"must be in memory; got a {says}"):
+        with pytest.raises(ValueError, match=f"must be in memory; got a {result}"):
             door()
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         (pd.Series(pd.period_range("2000-01", periods=N, freq="M")), r"Period.*\.dt\.to_timestamp"),
         (pd.Series(pd.to_timedelta(FRAME.a, unit="D")), r"duration\[ns\].*\.dt\.total_seconds"),
         (np.array([pd.Timedelta(1, "D")] * N, dtype=object), r"Timedelta.*\.dt\.total_seconds"),
     ],
 )
-def test_spans_of_time_are_no_column(values, says):
+def test_spans_of_time_are_no_column(values, message):
     for can in ((0, 9), ("2000-01-01", "2030-01-01"), ["1 days", "2000-01"]):
-        with pytest.raises(DatasetError, match=f"'a' of the frame has the type {says}"):
+        with pytest.raises(DatasetError, match=f"'a' of the frame has the type {message}"):
             Schema({"a": can}, ["no", "yes"]).encode({"a": values})
     with pytest.raises(DatasetError, match=r"must be texts.*got (Timedelta|Period)"):
         Schema({"a": list(values[:1])}, ["no", "yes"])
@@ -432,7 +432,7 @@ def test_no_type_follows_from_one_label(label, counted, tmp_path):
 
 
 def test_labels_of_several_types_or_of_none_are_refused():
-    for wrong, says in (
+    for wrong, message in (
         (pick(0, "1"), "of one type; got number, text"),
         (pick(0, True), "of one type; got number, truth value"),
         (pick(pd.Period("2020"), pd.Period("2021")), "got Period: convert them to texts"),
@@ -440,7 +440,7 @@ def test_labels_of_several_types_or_of_none_are_refused():
         (np.where(SIGN, b"yes", b"no"), r"got \|S3"),
     ):
         for model in (learner_for_labels([0, 1]), NoisyBayesClassifier(n_bins=10, bounds=(0, 10))):
-            with pytest.raises((ValueError, TypeError), match=says):
+            with pytest.raises((ValueError, TypeError), match=message):
                 model.fit(FRAME, wrong)
 
 
@@ -514,11 +514,11 @@ def warnings_of_fit(n=5000, rows=None, **parameters):
 
 
 def test_python_warns_where_a_release_refuses():
-    (told,) = warnings_of_fit(random_state=0)
-    assert told.startswith("random_state is a number: anyone who knows or guesses it")
-    assert "0" not in told
-    (told,) = warnings_of_fit(delta=0.1)
-    assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in told
+    (warning,) = warnings_of_fit(random_state=0)
+    assert warning.startswith("random_state is a number: anyone who knows or guesses it")
+    assert "0" not in warning
+    (warning,) = warnings_of_fit(delta=0.1)
+    assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in warning
     assert (
         warnings_of_fit(delta=1.9e-5)
         == warnings_of_fit(epsilon=np.inf, random_state=0, delta=0.1)
@@ -528,13 +528,13 @@ def test_python_warns_where_a_release_refuses():
     # As for a release: δ counts persons, and uses the estimate where n is not public.
     persons = pd.DataFrame({"a": np.linspace(0, 10, 100), "who": np.arange(100) // 2})
     unit = {"column": "who", "at_most": 2}
-    (told,) = warnings_of_fit(100, persons, delta=1e-3, unit=unit)
-    assert "all records of each person" in told
+    (warning,) = warnings_of_fit(100, persons, delta=1e-3, unit=unit)
+    assert "all records of each person" in warning
     assert warnings_of_fit(100, persons, delta=9e-4, unit=unit) == []
 
 
 def test_messages_to_python_do_not_speak_of_yaml():
-    for columns, more, says in (
+    for columns, more, message in (
         ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "must be a number; got the text '0'"),
         (
             {"a": {"bounds": (0, 1), "n_bins": True}},
@@ -552,7 +552,7 @@ def test_messages_to_python_do_not_speak_of_yaml():
     ):
         with pytest.raises(DatasetError) as caught:
             Schema(columns, ["no", "yes"], **more)
-        assert says in str(caught.value)
+        assert message in str(caught.value)
         assert "YAML" not in str(caught.value)
 
 

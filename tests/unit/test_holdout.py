@@ -280,7 +280,7 @@ def test_margins_cover_the_measures_of_the_population():
     assert all(one.better == YES for one in judged)
     assert all(abs(one.predicted - share) < 0.01 for one in judged)
     groups = [(g.predicted, g.actual) for one in judged for g in one.groups]
-    assert np.mean([abs(said - seen.value) <= seen.margin for said, seen in groups]) > 0.93
+    assert np.mean([abs(text - seen.value) <= seen.margin for text, seen in groups]) > 0.93
 
 
 def test_better_worse_and_undecided():

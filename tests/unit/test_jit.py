@@ -95,7 +95,9 @@ def test_cached_code_of_older_versions_is_compiled_again(load):
 def test_without_a_writable_cache_it_compiles_and_warns(load, monkeypatch):
     """In a container neither the package nor the home can be written."""
     monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
-    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder") as told:
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder") as caught:
         total = load()
-    assert {(one.filename, one.lineno) for one in told} == {(told[0].filename, told[0].lineno)}
+    assert {(one.filename, one.lineno) for one in caught} == {
+        (caught[0].filename, caught[0].lineno)
+    }
     assert total(np.arange(4.0)) == 12.0

@@ -87,7 +87,7 @@ def test_without_snakemake_a_failure_is_reported_and_in_the_log(
 ):
     monkeypatch.chdir(tmp_path)
 
-    for failure, says in (
+    for failure, text in (
         (OSError("no space left"), "the run has failed.\nerror: no space left\nComplete log: log"),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nComplete log: log"),
     ):
@@ -97,7 +97,7 @@ def test_without_snakemake_a_failure_is_reported_and_in_the_log(
             raise failure
 
         monkeypatch.setattr(program, "ready", ready)
-        with pytest.raises(running.RunError, match=says):
+        with pytest.raises(running.RunError, match=text):
             running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
         assert Path("log").read_text().startswith("begun\n")
 
@@ -119,11 +119,11 @@ def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):
     program.main([*line, "--config", f"seed={SEED}"])
     assert job.is_done
     program.main([*line, *shlex.split(reading.options({"seed": SEED}, tmp_path, ["seed"]))])
-    for line, says in (
+    for line, text in (
         (["train", "--study", "u", "--dataset", "toy-line", "--part", "x"], "no study 'u'"),
         (["output", "--study", "t", "--output", "acuracy"], "did you mean 'accuracy'"),
     ):
-        with pytest.raises(SystemExit, match=says):
+        with pytest.raises(SystemExit, match=text):
             program.main(line)
 
 

@@ -438,15 +438,15 @@ def test_each_row_group_is_read_separately_with_the_requested_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ("abc", "f: 1 runs are missing, such as ε = 1, c, fold 1/1, repeat 0; delete it"),
         ("a", "f: 1 runs are not requested, such as ε = 1, b, fold 1/1, repeat 0; delete"),
     ],
 )
-def test_unexpected_runs_are_refused(settings, says):
+def test_unexpected_runs_are_refused(settings, message):
     frame = pd.DataFrame([row("a"), row("b")])
-    with pytest.raises(IncompleteError, match=says):
+    with pytest.raises(IncompleteError, match=message):
         results.check_complete(frame, [("1", s, "1/1", 0) for s in settings], "f")
 
 
@@ -489,10 +489,10 @@ def test_an_incomplete_benchmark_file_is_not_counted(left, tmp_path, monkeypatch
     job.benchmark.write_text(HEAD + "2.5\t0:00:02\t100.5\tNA\n")
     damaged = job.benchmark.with_name("damaged.tsv")
     damaged.write_text(left)
-    told = manifest.manifest({}, {"t": jobs_of()}, [damaged, damaged.with_name("missing.tsv")])
+    result = manifest.manifest({}, {"t": jobs_of()}, [damaged, damaged.with_name("missing.tsv")])
     expected = {"jobs": 1, "wall_seconds": 2.5, "cpu_seconds": 0.0, "max_rss_mib": 100.5}
-    assert told["rules"]["train"] == expected
-    assert told["not_training"] is None
+    assert result["rules"]["train"] == expected
+    assert result["not_training"] is None
 
 
 @pytest.mark.usefixtures("coded")
@@ -504,9 +504,9 @@ def test_the_share_of_time_without_training_uses_the_jobs_own_times():
         ]
         tables = [results.table([{}] * one.pop("rows")) for one in facts]
         results.write(job.file, tables, facts)
-    told = manifest.manifest({}, {"t": study_jobs}, [])
-    assert told["not_training"] == told["studies"]["t"]["not_training"] == 0.5238
-    assert told["studies"]["t"]["trained"] == summary.progress(study_jobs).runs
+    result = manifest.manifest({}, {"t": study_jobs}, [])
+    assert result["not_training"] == result["studies"]["t"]["not_training"] == 0.5238
+    assert result["studies"]["t"]["trained"] == summary.progress(study_jobs).runs
 
 
 def test_the_plan_and_its_outputs_load_no_pandas():

@@ -41,9 +41,9 @@ def quickstart(folder):
 
 def test_a_leftover_lock_is_reported_with_the_command_that_removes_it(checkout):
     (checkout / ".snakemake/locks/0.output.lock").write_text("all\n")
-    said = quickstart(checkout)
-    assert "This folder is locked." in said
-    assert "  .venv/bin/snakemake --unlock && make quickstart\n" in said
+    result = quickstart(checkout)
+    assert "This folder is locked." in result
+    assert "  .venv/bin/snakemake --unlock && make quickstart\n" in result
 
 
 def test_another_failure_is_not_called_a_lock(checkout):

@@ -113,9 +113,9 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", FAULTS)
 def test_labels_that_are_refused(write_ill: Any, case: str) -> None:
-    change, says = FAULTS[case]
+    change, result = FAULTS[case]
     write_ill(label={**LABEL, **change})
-    assert says in assert_load_fails()
+    assert result in assert_load_fails()
 
 
 def test_a_class_that_the_description_lacks(write_ill: Any) -> None:

@@ -208,10 +208,10 @@ def refused_to_save():
     yield fitted(), DOMAIN, {"dataset": float("nan")}, "dataset must be a text or plain JSON"
 
 
-@pytest.mark.parametrize(("estimator", "domain", "said", "message"), list(refused_to_save()))
-def test_models_that_cannot_be_saved(tmp_path, estimator, domain, said, message):
+@pytest.mark.parametrize(("estimator", "domain", "expected", "message"), list(refused_to_save()))
+def test_models_that_cannot_be_saved(tmp_path, estimator, domain, expected, message):
     with pytest.raises(models.ModelError, match=message):
-        models.save(tmp_path / "model.json", estimator, domain, **said)
+        models.save(tmp_path / "model.json", estimator, domain, **expected)
     assert not list(tmp_path.iterdir())
 
 

@@ -131,8 +131,8 @@ def test_runs_tables_figures_and_pages_note_changed_code(code):
     assert note in Path("results/tiny/leaderboard.html").read_text()
     assert note in Path("results/figures/tiny.png").read_text()
     for word in ("accuracy", "learning_curves", "leaderboard"):
-        (said,) = json.loads(Path(f"results/made/tiny_{word}.json").read_text())["notes"]
-        assert said.startswith(note)
+        (text,) = json.loads(Path(f"results/made/tiny_{word}.json").read_text())["notes"]
+        assert text.startswith(note)
     after = contents()
     numbers = {path for path in before if path.endswith(".csv")}
     assert {path: before[path] for path in numbers} == {path: after[path] for path in numbers}
@@ -183,8 +183,10 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     record.audit_record("one_rule", "toy-line").write(digest, code={"one_rule": A})
     assert plan().audit_is_current("one_rule")
     assert not plan(fresh=True).audit_is_current("one_rule")
-    said = [note for note in plan().notes(["audit"]) if note.startswith(MARK)]
-    assert said[0] == f"{MARK}the audit of one_rule comes from other code than the present, {UNDER}"
+    result = [note for note in plan().notes(["audit"]) if note.startswith(MARK)]
+    assert (
+        result[0] == f"{MARK}the audit of one_rule comes from other code than the present, {UNDER}"
+    )
 
 
 def test_a_broken_first_study_does_not_hide_the_notes(tmp_path, monkeypatch):
@@ -214,9 +216,9 @@ def test_runs_of_earlier_versions_are_named_once_and_then_belong_to_the_code_of_
     results.write(job.file, tables, facts)
     run = plan()
     stored = "code that an earlier privcurve did not store; from now on they count as runs of the"
-    said = lines(run)
-    assert [line for line in said if stored not in line] == []
-    assert [line.partition(" come")[0] for line in said] == [
+    result = lines(run)
+    assert [line for line in result if stored not in line] == []
+    assert [line.partition(" come")[0] for line in result] == [
         *("36 runs of lazybb", "7 runs of majority_class", "14 runs of privgam"),
         "7 selections of settings",
     ]
@@ -226,7 +228,7 @@ def test_runs_of_earlier_versions_are_named_once_and_then_belong_to_the_code_of_
     run.code.adopt()
     STORE.unlink()
     run = plan()
-    assert lines(run) == said
+    assert lines(run) == result
     run.code.adopt()
     assert lines(plan()) == []
     code("lazybb", "b")
@@ -294,16 +296,16 @@ def test_runs_with_the_same_bits_are_stamped(code):
     run(jobs_of(GRID))
     code("noisy_bayes", "b")
     code(SELECTION, "b")
-    said = []
-    assert stamp({"t": jobs_of(GRID)}, said.append) == []
-    assert said == [
+    messages = []
+    assert stamp({"t": jobs_of(GRID)}, messages.append) == []
+    assert messages == [
         "16 runs of noisy_bayes: stamped; 3 were retrained with the same bits",
         "2 selections of settings: stamped; 2 were retrained with the same bits",
     ]
     others = provenance.Stamps(STORE).count_others
     assert others(run(jobs_of(GRID))) == {}
-    assert stamp({"t": jobs_of(GRID)}, said.append) == []
-    assert len(said) == 2
+    assert stamp({"t": jobs_of(GRID)}, messages.append) == []
+    assert len(messages) == 2
 
 
 @pytest.mark.usefixtures("code")
@@ -312,14 +314,14 @@ def test_runs_with_other_bits_are_not_stamped(code, monkeypatch):
     code("noisy_majority", "b")
     right = NoisyMajorityClassifier._scores
     monkeypatch.setattr(NoisyMajorityClassifier, "_scores", lambda self, X: -right(self, X))
-    said = []
+    messages = []
     jobs = {"t": jobs_of(epsilons=[0.1, 0.2, 0.3, 0.4])}
-    assert stamp(jobs, said.append) == ["noisy_majority"]
+    assert stamp(jobs, messages.append) == ["noisy_majority"]
     assert re.fullmatch(
         r"20 runs of noisy_majority: not stamped: t/toy-line/noisy~proved, ε = 0\.\d, \{\}, "
         r"fold ./., repeat .: \w+ was [\d.]+ and is [\d.]+",
-        said[0],
-    ), said
+        messages[0],
+    ), messages
     assert not (STORE / "same_code.json").exists()
     monkeypatch.undo()
 
@@ -330,9 +332,9 @@ def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_run
     code("noisy_majority", "b")
     assert run(jobs_of(), fresh=True)["noisy_majority"] == {B: 10}
     code("noisy_majority", "c")
-    said = []
-    assert stamp({"t": jobs_of()}, said.append) == []
-    assert said == ["10 runs of noisy_majority: stamped; 3 were retrained with the same bits"]
+    messages = []
+    assert stamp({"t": jobs_of()}, messages.append) == []
+    assert messages == ["10 runs of noisy_majority: stamped; 3 were retrained with the same bits"]
     stamps = provenance.Stamps(STORE)
     assert stamps.count_others({"noisy_majority": {A: 1, B: 1}}) == {"noisy_majority": (1, 2)}
 
@@ -346,9 +348,9 @@ def test_a_run_that_can_no_longer_be_trained_is_named_with_its_error(code, monke
         raise ArithmeticError("broken")
 
     monkeypatch.setattr(NoisyMajorityClassifier, "_scores", fail)
-    said = []
-    assert stamp({"t": jobs_of()}, said.append) == ["noisy_majority"]
-    assert said[0].endswith("ArithmeticError: broken")
+    messages = []
+    assert stamp({"t": jobs_of()}, messages.append) == ["noisy_majority"]
+    assert messages[0].endswith("ArithmeticError: broken")
     monkeypatch.undo()
 
 
@@ -357,9 +359,9 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
     run(jobs_of())
     code("noisy_majority", "b")
     shutil.rmtree(STORE)
-    said = []
-    assert stamp({"t": jobs_of()}, said.append) == ["noisy_majority"]
-    assert said[0].endswith("or they are no longer in the store")
+    messages = []
+    assert stamp({"t": jobs_of()}, messages.append) == ["noisy_majority"]
+    assert messages[0].endswith("or they are no longer in the store")
 
 
 def test_the_command_names_the_remedy_for_other_bits(code, capsys):

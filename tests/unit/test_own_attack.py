@@ -106,10 +106,10 @@ def test_a_card_cites_only_the_attack_on_a_made_up_table(write_private_dataset, 
     assert "<svg" in (tmp_path / "attack.svg").read_text()
     assert "attack" not in release(release_request()).path(CARD).read_text()
     assert main([*arguments, "--made-up"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("The best attack that we tried guessed right ")
-    assert "at most 73.1 are possible." in said
-    sentence = said.partition(".\n")[0]
+    output = capsys.readouterr().out
+    assert output.startswith("The best attack that we tried guessed right ")
+    assert "at most 73.1 are possible." in output
+    sentence = output.partition(".\n")[0]
     card = release(release_request()).path(CARD).read_text()
     assert f"{sentence[0].lower()}{sentence[1:]}" in card.replace("\\", "")
     # The card of a release at another ε does not cite the attack.

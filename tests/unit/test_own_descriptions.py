@@ -52,9 +52,9 @@ def test_files_of_others_need_all(write_local):
     file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     wanted = ("title", "citation", "licence")
     write_local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
-    said = assert_load_fails()
+    message = assert_load_fails()
     for key in (*wanted, "source"):
-        assert f"missing key '{key}'" in said
+        assert f"missing key '{key}'" in message
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_without_its_file_a_description_needs_no_owner(write_local, changes, mes
 
 def test_a_variant_without_its_base_is_reported(write_local):
     write_local(n_bins=5, parser=None, label=None)
-    said = assert_load_fails()
-    assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
-    assert "missing key 'label': a description of its own has" in said
+    message = assert_load_fails()
+    assert "n_bins: does not belong here: it stands in a column, or beside based_on" in message
+    assert "missing key 'label': a description of its own has" in message
 
 
 def test_an_unknown_name_is_reported_with_folders_and_remedy(write_local):

@@ -132,8 +132,8 @@ def test_entries_are_light():
         "import sys; from privcurve.learners import registry; "
         "print(len(registry.names()), 'numba' in sys.modules, 'pandas' in sys.modules)"
     )
-    said = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert said == f"{len(registry.names())} False False\n"
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert output == f"{len(registry.names())} False False\n"
 
 
 def test_in_another_folder_the_learner_does_not_exist(tmp_path, monkeypatch):
@@ -143,16 +143,16 @@ def test_in_another_folder_the_learner_does_not_exist(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
         ("import nothing_like_that", "mine.py can't be run: ModuleNotFoundError"),
         ("x = 1", "mine.py must have an ENTRY, a LearnerEntry with name='mine'"),
     ],
 )
-def test_a_file_without_a_learner_is_named(folder, text, says):
+def test_a_file_without_a_learner_is_named(folder, text, message):
     (folder / "mine.py").write_text(text)
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         registry.entry("mine")
     with pytest.raises(ValueError, match="did you mean 'mine'"):
         registry.entry("mime")
@@ -162,7 +162,7 @@ FIELD, NEEDS = "caution: float = 1.0", "needs a field caution with the default 1
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "says"),
+    ("right", "wrong", "message"),
     [
         # As "pate" it would be held to PATE's entry, and would see open records.
         ('_learner = "noisy_label"', '_learner = "pate"', "needs _learner = 'noisy_label'"),
@@ -171,12 +171,12 @@ FIELD, NEEDS = "caution: float = 1.0", "needs a field caution with the default 1
         ("low=0", "low=None", r"noisy_label.py can't be run: .*low must be a .*; got None"),
     ],
 )
-def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, says):
+def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, message):
     text = (PAPER / "noisy_label.py").read_text()
     assert right in text
     (folder / "noisy_label.py").write_text(text.replace(right, wrong))
     forget()
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         registry.entry("noisy_label")
 
 
@@ -187,10 +187,10 @@ def test_a_learner_that_keeps_a_count_outside_its_fit_is_refused(folder):
     )
     (folder / "noisy_label.py").write_text((PAPER / "noisy_label.py").read_text() + count)
     forget()
-    says = (
+    result = (
         r"noisy_label.py can't be run: TypeError: NoisyLabelClassifier must not replace _fit_rows"
     )
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=result):
         registry.entry("noisy_label")
 
 
@@ -293,9 +293,9 @@ def test_the_method_of_the_tutorial_is_neither_saved_nor_released(mean_vote, tmp
 @pytest.mark.slow
 def test_the_method_of_the_tutorial_keeps_the_contract(mean_vote, capsys):
     assert audit(["contract", "mean_vote"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for line in TUTORIAL.read_text().split("```")[7].strip().splitlines()[:-1]:
-        assert line in said
+        assert line in output
 
 
 def test_a_look_at_records_ends_the_fit_and_names_its_line(mean_vote):
@@ -303,30 +303,30 @@ def test_a_look_at_records_ends_the_fit_and_names_its_line(mean_vote):
     ask = "        self.weights_ = curator"
     look = "        if np.abs(sums).max() < 1:\n            sums = 0 * sums\n"
     mean_vote.write_text(right.replace(ask, look + ask))
-    said = r"mean_vote: learners/mean_vote.py, line 29 \(if np.abs\(sums\).max\(\) < 1:\): bool"
+    result = r"mean_vote: learners/mean_vote.py, line 29 \(if np.abs\(sums\).max\(\) < 1:\): bool"
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
-    with pytest.raises(SealedError, match=said):
+    with pytest.raises(SealedError, match=result):
         model.fit([[0], [1]], [0, 1])
-    assert re.sub(r"\\", "", said) in TUTORIAL.read_text()
+    assert re.sub(r"\\", "", result) in TUTORIAL.read_text()
 
 
 @pytest.mark.parametrize(
-    ("kept", "says"),
+    ("kept", "message"),
     [("sums", "holds float64 values"), ("curator", "has a Curator, which reveals the noise")],
 )
-def test_a_forbidden_attribute_is_named_with_its_line(mean_vote, kept, says):
+def test_a_forbidden_attribute_is_named_with_its_line(mean_vote, kept, message):
     ask = "        self.weights_ = curator"
     mean_vote.write_text(mean_vote.read_text().replace(ask, f"        self.kept_ = {kept}\n{ask}"))
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
     line = rf"learners/mean_vote.py, line 29 \(self.kept_ = {kept}\): kept_ of the fitted model "
-    with pytest.raises(SealedError, match=line + says):
+    with pytest.raises(SealedError, match=line + message):
         model.fit([[0], [1]], [0, 1])
 
 
 def test_a_smaller_sensitivity_than_the_derived_one_is_refused(mean_vote):
-    page, told = TUTORIAL.read_text(), 'Announced("signed sums", l1=3, l2=1.8)'
-    assert f"`{told}`" in page
-    mean_vote.write_text(mean_vote.read_text().replace('Announced("signed sums")', told))
+    page, text = TUTORIAL.read_text(), 'Announced("signed sums", l1=3, l2=1.8)'
+    assert f"`{text}`" in page
+    mean_vote.write_text(mean_vote.read_text().replace('Announced("signed sums")', text))
     model = registry.estimator_class("mean_vote")(n_bins=3, classes=(0, 1))
     with pytest.raises(DoorError) as refused:
         model.fit([[0, 1], [1, 1]], [0, 1])
@@ -345,12 +345,12 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
     assert wrong != right
     mean_vote.write_text(wrong)
     assert audit(["contract", "mean_vote"]) == 1
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         "signed sums: the exact values change by 5, 1.67 times the announced sensitivity (3)"
-        in said
+        in output
     )
-    assert "its neighbour: [1, 1] labelled -1" in said
+    assert "its neighbour: [1, 1] labelled -1" in output
 
 
 @pytest.fixture

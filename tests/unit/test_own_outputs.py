@@ -118,13 +118,13 @@ def test_the_version_of_a_users_paper_in_a_checkout_changes_with_its_file(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("x = 1", "mine.py must define an output, a subclass of privcurve.outputs.base.Output"),
         ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
         (MINE.replace('"mine"', '"accuracy"'), "an output 'accuracy' exists"),
     ],
 )
-def test_a_file_without_an_output_is_named(outputs, text, says):
-    with pytest.raises(ValueError, match=says):
+def test_a_file_without_an_output_is_named(outputs, text, message):
+    with pytest.raises(ValueError, match=message):
         outputs(text)

@@ -44,7 +44,7 @@ def words(path):
 
 
 @pytest.mark.parametrize(
-    ("scored_on", "says"),
+    ("scored_on", "expected"),
     [
         ({"test"}, "the noise of training alone where all repeats score one test part. "),
         ({"folds"}, "over the repeats, widened because the parts that score overlap (Nadeau and"),
@@ -54,8 +54,8 @@ def words(path):
         ),
     ],
 )
-def test_a_standard_error_is_explained(scored_on, says):
-    assert says in errors_key("auc", scored_on)
+def test_a_standard_error_is_explained(scored_on, expected):
+    assert expected in errors_key("auc", scored_on)
 
 
 def test_one_small_file_that_names_no_other_and_runs_no_program(page_path):
@@ -71,10 +71,10 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(page_path):
 
 def test_the_page_has_the_sentences_of_the_terminal(page_path, outputs):
     """The page has the sentences of the terminal at every ε, with models without privacy."""
-    said = words(page_path)
+    result = words(page_path)
     for dataset in outputs["accuracy"].study.datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
-            assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
+            assert result.count(f"\n{full_sentence(place.sentence())}\n") >= 1
 
 
 def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(outputs, monkeypatch):
@@ -92,30 +92,30 @@ def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(outputs, m
 @pytest.mark.slow
 def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "dataset_title", lambda name: "Patients")
-    said = words(make_leaderboard_page(tmp_path))
-    assert "Patients (toy-line)" in said
-    assert "Patients (toy-line-fine)" in said
+    result = words(make_leaderboard_page(tmp_path))
+    assert "Patients (toy-line)" in result
+    assert "Patients (toy-line-fine)" in result
 
 
 def test_every_score_is_in_the_table(page_path):
     table = csv_texts(page_path.parents[1] / "tables/tiny/accuracy.csv")
-    said = words(page_path)
+    result = words(page_path)
     assert set(table["accuracy"]) != {""}
     for row in table.to_dict("records"):
         for name in ("accuracy", "auc", "log_loss"):
             score, error = (float(row[key]) for key in (name, f"{name}_error"))
-            assert f"\n{score:.3f} ± {error:.3f}\n" in said
+            assert f"\n{score:.3f} ± {error:.3f}\n" in result
 
 
 def test_settings_ledgers_and_the_worst_that_the_audit_found(page_path):
-    said = words(page_path)
-    assert "n_rounds = 9" in said
+    result = words(page_path)
+    assert "n_rounds = 9" in result
     (ledger,) = set(csv_texts(page_path.parents[1] / "tables/tiny/ledgers.csv").query(
         "method == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
-    assert ledger.removeprefix("The model is made of ") in said
+    assert ledger.removeprefix("The model is made of ") in result
     # The page omits audit results beyond the statement.
-    assert "\n0.900 of 1 (exact): stands\n" in said
-    assert "3.000 of 1" not in said
+    assert "\n0.900 of 1 (exact): stands\n" in result
+    assert "3.000 of 1" not in result
 
 
 @pytest.mark.slow

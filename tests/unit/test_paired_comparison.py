@@ -172,7 +172,7 @@ def test_runs_of_other_splits_are_not_paired():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"method": "bost~proved"}, "no method that has an ε is called 'bost~proved'"),
         ({"method": "majority"}, "no method that has an ε is called 'majority'"),
@@ -180,8 +180,8 @@ def test_runs_of_other_splits_are_not_paired():
         ({}, "needs the option 'method'"),
     ],
 )
-def test_an_impossible_comparison_is_refused_by_name(options, told):
-    with pytest.raises(study.StudyError, match=told):
+def test_an_impossible_comparison_is_refused_by_name(options, message):
+    with pytest.raises(study.StudyError, match=message):
         output_request("comparison", options, outputs=["accuracy"])
 
 

@@ -224,11 +224,11 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(
 ):
     write_public_dataset(100)
     monkeypatch.setattr(datasets, "prepare", None)
-    said = (
+    result = (
         "mine: lazybb needs all records in memory, but these are partitioned. Learners of "
         "partitioned records are: noisy_bayes, random_trees, privgam"
     )
-    with pytest.raises(ReleaseError, match=said):
+    with pytest.raises(ReleaseError, match=result):
         release(release_request(learner="lazybb"), seed=SEED)
     with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
         release(release_request(learner="choose"), seed=SEED)
@@ -281,8 +281,8 @@ def test_a_changed_part_is_refused(write_public_dataset, damage):
         content = bytearray(path.read_bytes())
         content[-1] ^= 1
         path.write_bytes(content)
-    said = "can't be read" if damage == "gone" else "has changed since it was encoded"
-    with pytest.raises(PartError, match=said):
+    result = "can't be read" if damage == "gone" else "has changed since it was encoded"
+    with pytest.raises(PartError, match=result):
         part.records()
     shutil.rmtree(path.parent)
     # Deleting the folder is the remedy: the next run encodes again.

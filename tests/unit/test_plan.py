@@ -41,7 +41,7 @@ MAJORITY = {"entry": "majority", "epsilon": 1}
 
 
 @pytest.mark.parametrize(
-    ("outputs", "says"),
+    ("outputs", "message"),
     [
         (["accurracy"], "unknown output 'accurracy'; did you mean 'accuracy'?"),
         ([{"sparsity": {"lerner": "boost"}}], "no option 'lerner'; did you mean 'learner'?"),
@@ -78,13 +78,13 @@ MAJORITY = {"entry": "majority", "epsilon": 1}
         (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures must be a list of"),
     ],
 )
-def test_an_output_that_cannot_be_made_is_named(outputs, says):
-    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
+def test_an_output_that_cannot_be_made_is_named(outputs, message):
+    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(message)}"):
         outputs_of_small_study(*outputs)
 
 
 @pytest.mark.parametrize(
-    ("file", "calibrations", "says"),
+    ("file", "calibrations", "message"),
     [
         ("sparsty", ["published", "proved"], "must have a file named sparsity, rademacher, m"),
         ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
@@ -92,13 +92,13 @@ def test_an_output_that_cannot_be_made_is_named(outputs, says):
     ],
 )
 def test_printed_numbers_without_a_counterpart_are_refused(
-    tmp_path, monkeypatch, file, calibrations, says
+    tmp_path, monkeypatch, file, calibrations, message
 ):
     monkeypatch.chdir(tmp_path)
     Path("papers/mine/printed").mkdir(parents=True)
     Path(f"papers/mine/printed/{file}.csv").touch()
     boost = {"learner": "lazybb", "calibrations": calibrations}
-    with pytest.raises(StudyError, match=says):
+    with pytest.raises(StudyError, match=message):
         outputs_of_small_study(
             {"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine"
         )
@@ -122,20 +122,20 @@ def test_votes_added_to_a_public_start_are_not_shown_separately(output):
 )
 def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
-    says = re.escape("got boost~proved and boost~proved~delta=1e-05")
-    with pytest.raises(StudyError, match=says):
+    result = re.escape("got boost~proved and boost~proved~delta=1e-05")
+    with pytest.raises(StudyError, match=result):
         outputs_of_small_study(*outputs, learners={"boost": boost})
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"figure": "f", "outputs": ["accuracy"]}, "'figure' names the file of learning_curves"),
         ({"finalists": {"settings": 2, "draws": 2}}, "'finalists' are a second round"),
     ],
 )
-def test_keys_without_effect_are_refused(changes, says):
-    with pytest.raises(StudyError, match=f"s.yaml: {says}.*leave it out"):
+def test_keys_without_effect_are_refused(changes, message):
+    with pytest.raises(StudyError, match=f"s.yaml: {message}.*leave it out"):
         outputs_of_small_study(**changes)
     boost = {**SMALL_STUDY["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
     assert outputs_of_small_study(
@@ -487,8 +487,8 @@ def test_a_claim_about_a_missing_study_is_named(tiny, tmp_path):
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
-    says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
-    assert says in plan_with_tiny(tmp_path).broken["tiny"]
+    result = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
+    assert result in plan_with_tiny(tmp_path).broken["tiny"]
     # The studies of a paper may be only in the paper's folder.
     Path("papers/tiny/studies").mkdir()
     shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
@@ -496,7 +496,7 @@ def test_a_claim_about_a_missing_study_is_named(tiny, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "expected"),
     [
         ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
         ({"studies": ["other"]}, "studies: other has no output claims; add it"),
@@ -507,7 +507,7 @@ def test_a_claim_about_a_missing_study_is_named(tiny, tmp_path):
         ({"outputs": None}, "'studies' needs 'outputs'"),
     ],
 )
-def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, says):
+def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, expected):
     raw = {key: value for key, value in {**TOGETHER, **changes}.items() if value is not None}
     ill = small_study_with(splits={"folds": 2}, outputs=["accuracy"])
     del ill["folds"], ill["repeats"]
@@ -515,13 +515,13 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
     run = plan_with_tiny(tmp_path, whole=raw, more=more, **others)
     assert run.broken["whole"].startswith("config/studies/whole.yaml: ")
-    assert says in run.broken["whole"]
+    assert expected in run.broken["whole"]
     assert "whole" not in run.studies
     assert "tiny" in run.studies
 
 
 @pytest.mark.parametrize(
-    ("tables", "says"),
+    ("tables", "expected"),
     [
         (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
         (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add it"),
@@ -530,12 +530,12 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
         (["good"], "tables: each must be <study>/<accuracy or"),
     ],
 )
-def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
+def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, expected):
     page = small_study_with(outputs=["accuracy", {"leaderboard": {"tables": tables}}])
     ill = small_study_with(epsilons=[-1])
     run = plan_with_studies(tmp_path, good=SMALL_STUDY, ill=ill, page=page)
     assert run.broken["page"].startswith("config/studies/page.yaml: outputs: ")
-    assert says in run.broken["page"]
+    assert expected in run.broken["page"]
     assert list(run.studies) == ["good"]
     # A study that reads a broken study is broken too; a study that reads a good one is not.
     shown = [

@@ -189,11 +189,11 @@ def test_the_raw_score_is_scikit_learns_on_the_same_splits(folder, shares):
     table = shop()
     plan = write_shop_study(folder, table, train_shares=shares)
     outputs = make(plan, "raw")
-    told = read_table(outputs["raw"].files.frames[1])
+    result = read_table(outputs["raw"].files.frames[1])
     X, y = as_numbers(table), table["bought"].eq("yes").to_numpy()
     data = datasets.read(CODED / "shop")
     splits = plan.studies["tiny"].fresh_splits(False)
-    mine = told[told["method"] == "raw"]
+    mine = result[result["method"] == "raw"]
     assert list(zip(mine["fold"], mine["repeat"], strict=True)) == [
         (split.fold, split.repeat) for split in splits
     ]
@@ -217,11 +217,11 @@ def test_test_records_are_scored_if_there_are_any(folder):
     files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
     split = {"splits": None, "folds": 2, "repeats": 2}
     plan = write_shop_study(folder, table, description={"files": files, "n_test": 90}, **split)
-    told = read_table(make(plan, "raw")["raw"].files.frames[1])
-    assert set(told["fold"]) == {"test"}
+    result = read_table(make(plan, "raw")["raw"].files.frames[1])
+    assert set(result["fold"]) == {"test"}
     X = as_numbers(pd.concat([table, tested], ignore_index=True))
     y = pd.concat([table, tested])["bought"].eq("yes").to_numpy()
-    for row in told[told["method"] == "raw"].itertuples():
+    for row in result[result["method"] == "raw"].itertuples():
         accuracy, _ = direct(X, y, np.arange(N), np.arange(N, N + 90), row.repeat)
         assert row.accuracy == pytest.approx(accuracy, abs=1e-6)
 
@@ -235,9 +235,9 @@ def test_more_than_two_classes(folder):
     learners = {"gam": {"learner": "noisy_bayes"}, "majority": {"learner": "majority_class"}}
     plan = write_shop_study(folder, table, description=classes, learners=learners)
     outputs = make(plan, "accuracy", "raw", "price")
-    told = read_table(outputs["raw"].files.frames[1])
+    result = read_table(outputs["raw"].files.frames[1])
     X, data = as_numbers(table), datasets.read(CODED / "shop")
-    mine = told[told["method"] == "raw"].itertuples()
+    mine = result[result["method"] == "raw"].itertuples()
     for split, row in zip(plan.studies["tiny"].fresh_splits(False), mine, strict=True):
         train, scored = Splitter(data, plan.seed).rows(split)
         accuracy, chances = direct(X, data.y, train, scored, split.repeat)
@@ -300,8 +300,8 @@ def prices_of(*models):
     frame = pd.DataFrame(means).assign(
         **{name: math.nan for name in ("balanced_accuracy", "auc", "log_loss")}
     )
-    told = price.prices(study, frame, pd.concat(runs, ignore_index=True))
-    return told.set_index("epsilon")
+    result = price.prices(study, frame, pd.concat(runs, ignore_index=True))
+    return result.set_index("epsilon")
 
 
 RAW = made_up_scores("raw", math.inf, [0.93, 0.94, 0.92, 0.93])
@@ -316,18 +316,18 @@ def test_the_sentence_adds_up_and_names_models_and_noise():
     not_covered = made_up_scores("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
     published = made_up_scores("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
     weak = made_up_scores("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
-    told = prices_of(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
+    result = prices_of(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
     # The differences 0.011, 0.012, 0.009, 0.012 have standard deviation 0.0014; times √(1/4 +
     # 0.2/0.8).
-    assert told.loc[1, "sentence"] == (
+    assert result.loc[1, "sentence"] == (
         "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919); "
         "lost by privacy at ε = 1: 0.019 ± 0.001 (GAM: 0.900)"
     )
-    row = told.loc[1]
+    row = result.loc[1]
     gaps = [0.011, 0.012, 0.009, 0.012]
     assert row["coding_error"] == pytest.approx(np.std(gaps, ddof=1) * math.sqrt(0.5))
     assert row["raw"] - row["coding"] - row["privacy"] == pytest.approx(row["private"])
-    assert told.loc[2, "sentence"].endswith(
+    assert result.loc[2, "sentence"].endswith(
         "lost by privacy at ε = 2: 0.001 ± 0.013, within noise (GAM: 0.918)"
     )
 
@@ -336,8 +336,8 @@ def test_without_a_method_by_rule_only_encoding_is_priced():
     not_covered = made_up_scores(
         "best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting"
     )
-    told = prices_of(RAW, FREE, MAJORITY, not_covered)
-    assert told.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
+    result = prices_of(RAW, FREE, MAJORITY, not_covered)
+    assert result.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
     # Codes may give a better model than raw columns.
     better = made_up_scores("free", math.inf, [0.96, 0.96, 0.95, 0.96])
     assert "lost by coding −0.028 ± 0.004" in prices_of(RAW, better, not_covered).loc[1, "sentence"]
@@ -373,11 +373,11 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     comparison = SimpleNamespace(
         study=plan.studies["tiny"], outputs=outputs, file="tiny.yaml", page="page.html", wish=None
     )
-    said = compare.report(comparison)
+    result = compare.report(comparison)
     for sentence in sentences.values():
-        assert f"\n{sentence[0].upper()}{sentence[1:]}.\n" in said
-    assert price.KEY in said
-    assert LOOKED in said
+        assert f"\n{sentence[0].upper()}{sentence[1:]}.\n" in result
+    assert price.KEY in result
+    assert LOOKED in result
 
     (figure,) = drawn
     (line,) = [one for one in figure.axes[0].get_lines() if one.get_label() == "raw"]
@@ -391,8 +391,8 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     for sentence in sentences.values():
         assert f"<p>{sentence[0].upper()}{sentence[1:]}.</p>" in page
     # "without privacy" is the best model on codes, on the page as in the terminal.
-    (best,) = re.findall(r"At ε = 0\.693147 .*?without privacy (0\.\d+)", said) or ["none"]
-    assert page.count(f"without privacy {best}") == said.count(f"without privacy {best}")
+    (best,) = re.findall(r"At ε = 0\.693147 .*?without privacy (0\.\d+)", result) or ["none"]
+    assert page.count(f"without privacy {best}") == result.count(f"without privacy {best}")
     assert "Raw columns (histogram boosting)" in page
     # A reader who gets the page by mail sees that its numbers are only for the data owner.
     assert leaderboard.OWNERS in page.partition("<h2")[0]

@@ -95,7 +95,7 @@ def test_neighbours_are_refused_before_prices_are_computed(write_private_dataset
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"epsilon": math.inf}, "epsilon must be finite for a private selection; got inf"),
         ({"epsilon": 1e-9}, "nothing remains for a training"),
@@ -113,9 +113,9 @@ def test_neighbours_are_refused_before_prices_are_computed(write_private_dataset
     ],
 )
 def test_an_impossible_choice_is_refused_before_anything_is_spent(
-    write_private_dataset, changes, says
+    write_private_dataset, changes, message
 ):
-    with pytest.raises(ReleaseError, match=says):
+    with pytest.raises(ReleaseError, match=message):
         release(request_of(**changes))
     assert book().releases() == []
 
@@ -134,15 +134,15 @@ def test_the_release_states_its_cost_and_ends_in_a_sentence(
 ):
     monkeypatch.setattr(compare, "LOOKED", "never said")
     assert main.main(["compare", "mine", "--epsilon", "2", "--private-choice"]) == 0
-    told = capsys.readouterr()
-    assert "the best of 15 expected trainings, of Noisy majority (ε = " in told.err
-    assert "it spends epsilon = 2, for the choice and the model together" in told.err
-    first = told.out.splitlines()[0]
+    captured = capsys.readouterr()
+    assert "the best of 15 expected trainings, of Noisy majority (ε = " in captured.err
+    assert "it spends epsilon = 2, for the choice and the model together" in captured.err
+    first = captured.out.splitlines()[0]
     assert first.startswith("At epsilon = 2 the private choice kept ")
-    assert "releases/mine/1/model.json: the model (epsilon = 2, delta = 0; " in told.out
-    assert "release 1, together epsilon = 2" in told.out
+    assert "releases/mine/1/model.json: the model (epsilon = 2, delta = 0; " in captured.out
+    assert "release 1, together epsilon = 2" in captured.out
     assert not Path("results/compare_mine").exists()
-    assert "never said" not in told.out
+    assert "never said" not in captured.out
 
 
 def test_a_choice_shows_no_progress(write_private_dataset):

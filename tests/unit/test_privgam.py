@@ -327,10 +327,10 @@ def test_add_remove(delta):
     X, y = problem()
     added = {"neighbours": "add-remove", "n_estimate": 2000}
     model = learner(**added, delta=delta).fit(X, y)
-    said = model.privacy_
-    assert said.neighbours == "add-remove"
-    assert ASSUMED_N not in said.assumptions
-    assert ASSUMED_ESTIMATE in said.assumptions
+    statement = model.privacy_
+    assert statement.neighbours == "add-remove"
+    assert ASSUMED_N not in statement.assumptions
+    assert ASSUMED_ESTIMATE in statement.assumptions
     assert not hasattr(model, "n_records_")
     # The noise covers the cells of one record, not of two.
     sensitivities = [

@@ -83,8 +83,8 @@ def values_of(model):
 def test_without_noise_a_model_equals_the_plain_program(n_classes):
     """The grids of residuals and scores make small differences."""
     X, y = problem(n_classes=n_classes)
-    told = len(y) / (decoder.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
-    plain = reference.fit(X, y, N_BINS, ORDERED, n_classes, decoder.load(), told)
+    result = len(y) / (decoder.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
+    plain = reference.fit(X, y, N_BINS, ORDERED, n_classes, decoder.load(), result)
     model = values_of(fitted(X, y, n_classes, epsilon=np.inf))
     for ours, expected in zip(model, plain, strict=True):
         assert ours == pytest.approx(expected, abs=5e-3)

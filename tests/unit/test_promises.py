@@ -140,16 +140,16 @@ def test_the_list_has_these_pages():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_sentence_of_the_list_is_in_its_page(page):
-    said = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
-    assert sorted(said - {*sentences(ROOT / page)}) == []
-    assert len(said) == len(listed()[page]["shown"]) + len(without_tests(page))
+    result = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
+    assert sorted(result - {*sentences(ROOT / page)}) == []
+    assert len(result) == len(listed()[page]["shown"]) + len(without_tests(page))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_sentence_with_a_word_of_promise_is_in_the_list(page):
-    said = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
+    result = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
     promises = [one for one in sentences(ROOT / page) if PROMISE.search(one)]
-    assert [one for one in promises if one not in said] == [], (
+    assert [one for one in promises if one not in result] == [], (
         "name a test that shows it in promises.yaml, or say there why it promises nothing"
     )
 

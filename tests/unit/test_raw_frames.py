@@ -69,9 +69,9 @@ def test_each_learner_fits_raw_frames_like_their_codes(name, table, schema) -> N
             made.fit(table, table.Churn)  # the schema does not say that the label is public
         made.set_params(public_columns=(0,))
     raw = made.fit(table, table.Churn)
-    told = made._with_schema_facts(table.Churn)
-    told.set_params(schema=None, random_state=np.random.default_rng(0))
-    coded = told.fit(public.encode(table), table.Churn.to_numpy())
+    result = made._with_schema_facts(table.Churn)
+    result.set_params(schema=None, random_state=np.random.default_rng(0))
+    coded = result.fit(public.encode(table), table.Churn.to_numpy())
     assert set(raw.predict(table)) <= {"No", "Yes"}
     assert list(raw.classes_) == list(coded.classes_) == ["No", "Yes"]
     assert raw.privacy_.epsilon == coded.privacy_.epsilon
@@ -211,7 +211,7 @@ def test_names_that_look_equal_are_equal(tmp_path) -> None:
 
 def test_one_wrong_word_in_many_columns_is_one_message() -> None:
     columns = {f"x{k}": (0, 1) for k in range(64)}
-    for given, says in (
+    for given, text in (
         ({"columns": columns, "spacing": "even"}, "x4.spacing and 59 more: 'even' is not one"),
         ({"columns": {key: {"bounds": (0, 1), "bin": 3} for key in columns}}, "more: unknown"),
         (
@@ -219,23 +219,23 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
             "and 59 more: must be a number; got .nan",
         ),
     ):
-        with pytest.raises(DatasetError, match=says) as error:
+        with pytest.raises(DatasetError, match=text) as error:
             Schema(**given, label=["a", "b"])
         assert len(str(error.value).splitlines()) == 1
 
 
 def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> None:
     mixed = table.assign(mixed=[1, "secret"] * 750, lists=[[1]] * 1500)
-    with pytest.warns(UserWarning, match=r"the draft leaves out .*'lists'") as told:
+    with pytest.warns(UserWarning, match=r"the draft leaves out .*'lists'") as caught:
         drafted = Schema.draft(mixed, "Churn")
     assert drafted.names == ["tenure", "Contract", "TotalCharges", "mixed"]
-    assert "secret" not in str(told[0].message)
+    assert "secret" not in str(caught[0].message)
     twice = pd.concat([table, table.tenure], axis=1)
-    for frame, says in (
+    for frame, text in (
         (twice, "several columns named 'tenure'"),
         ([[1]], "must be a DataFrame; got"),
     ):
-        with pytest.raises(DatasetError, match=says):
+        with pytest.raises(DatasetError, match=text):
             Schema.draft(frame, "Churn")
 
 
@@ -414,9 +414,9 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
     assert "Contract = " in model.describe()
     assert "<= tenure <" in model.describe()
     assert "code " not in model.describe()
-    said = str(model)
-    assert "tells No from Yes by" in said
-    assert "ε = 1, δ = 1e-06, replace-one" in said
+    text = str(model)
+    assert "tells No from Yes by" in text
+    assert "ε = 1, δ = 1e-06, replace-one" in text
 
 
 @pytest.mark.parametrize("name", ["privgam", "one_rule", "topdown", "random_trees"])
@@ -424,9 +424,9 @@ def test_a_model_printed_without_its_learner_has_names_too(name, table, schema) 
     delta = 1e-6 if name in ("privgam", "random_trees") else 0.0
     made = registry.estimator_class(name)(schema=schema, epsilon=5.0, delta=delta)
     model = made.fit(table, table.Churn)
-    said = str(model.model_)
-    assert said == model.describe()
-    assert any(column in said for column in COLUMNS)
+    text = str(model.model_)
+    assert text == model.describe()
+    assert any(column in text for column in COLUMNS)
 
 
 def test_a_schema_that_is_changed_later_renames_nothing(tmp_path, table) -> None:

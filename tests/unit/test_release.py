@@ -88,13 +88,13 @@ IN_FULL = (
 
 def test_the_card_says_what_the_model_is(gam):
     text = gam.path(CARD).read_text().replace("\\", "")
-    for said in (
+    for message in (
         *("Are patients sick?", "PrivGAM", "sick: yes (positive) or no (negative)"),
         *("all 60 training records", "epsilon = 1, pure"),
         *("Not measured: whether this model is better than the base rate", *IN_FULL),
         *("one stream of ChaCha20", "Whatever was looked at before"),
     ):
-        assert said in (gam.path(PAGE).read_text() if said in IN_FULL else text), said
+        assert message in (gam.path(PAGE).read_text() if message in IN_FULL else text), message
     # A reader of the card may lack the documentation.
     assert not re.search(r"(docs|papers)/", text + gam.path(PAGE).read_text())
     of_paper = "papers/partial/proofs.md, 'PATE'"
@@ -146,8 +146,13 @@ def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
     released = release(release_request(learner="privgam"))
     (day, _, _) = budget_ledger().releases()[0].facts["at"].partition("T")
     text, page = (released.path(name).read_text().replace("\\", "") for name in (CARD, PAGE))
-    for said in (*about.values(), "to plan beds", f"{day}; release 1", "at most 74 times in 100"):
-        assert said in text
+    for message in (
+        *about.values(),
+        "to plan beds",
+        f"{day}; release 1",
+        "at most 74 times in 100",
+    ):
+        assert message in text
     for heading in ("How private it is", "How good it is", "What is not covered"):
         assert f"\n## {heading}\n" in text
     # The details on the page are folded away.
@@ -164,7 +169,7 @@ def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "said"),
+    ("epsilon", "delta", "expected"),
     [
         (1, 0, "at most 74 times in 100"),
         (1, 0.05, "at most 75 times in 100"),
@@ -173,9 +178,9 @@ def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
         (1, 1, "more than 99 times in 100"),
     ],
 )
-def test_the_card_explains_epsilon_by_the_gain_of_a_guess(epsilon, delta, said):
+def test_the_card_explains_epsilon_by_the_gain_of_a_guess(epsilon, delta, expected):
     for neighbours in (REPLACE_ONE, ADD_REMOVE):
-        assert said in cards.explain_price(Price(epsilon, delta, neighbours))
+        assert expected in cards.explain_price(Price(epsilon, delta, neighbours))
     assert "those of one patient" in cards.explain_price(
         Price(epsilon, delta, REPLACE_ONE, "patient")
     )
@@ -225,8 +230,8 @@ def test_a_tree_is_in_words(write_private_dataset):
     write_private_dataset([LINES[0], *both], budget={"epsilon": 2000})
     page = release(release_request(learner="topdown", epsilon=500)).path(PAGE).read_text()
     words = page.partition("<pre")[2].partition("</pre>")[0]
-    for said in ("yes:", "age", "town"):
-        assert said in words
+    for text in ("yes:", "age", "town"):
+        assert text in words
 
 
 def explain_with(released, **changes):
@@ -243,14 +248,14 @@ def test_a_sum_that_never_changes_its_sign_says_so(write_private_dataset, consta
     released = release(release_request(learner="privgam"))
     shapes = [0 * values for values in released.learner.model_.shapes]
     shapes[0][0], shapes[0][1] = -1.25, 0.75
-    said = [
+    explanation = [
         text.text
         for text in cards._warn_if_constant(
             explain_with(released, intercept=constant, shapes=shapes)
         )
     ]
-    assert len(said) == (label is not None)
-    assert not said or f"the model always answers {label}." in said[0]
+    assert len(explanation) == (label is not None)
+    assert not explanation or f"the model always answers {label}." in explanation[0]
 
 
 def test_a_constant_model_is_not_said_to_separate_records(write_private_dataset):

@@ -216,15 +216,15 @@ def test_a_model_that_guarantees_something_else_is_not_written(write_private_dat
     ],
 )
 def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
-    said = PrivacyStatement(
+    result = PrivacyStatement(
         QUICK_LEARNER, 1.0, 0.0, REPLACE_ONE, "proved", "basic", (), status="proved"
     )
     secret = seeds.SecretSeed(bytes(32), Path("a"))
     assert (
-        releasing._check_statement(release_request(), SimpleNamespace(privacy_=said), secret)
-        is said
+        releasing._check_statement(release_request(), SimpleNamespace(privacy_=result), secret)
+        is result
     )
-    other = SimpleNamespace(privacy_=replace(said, **change))
+    other = SimpleNamespace(privacy_=replace(result, **change))
     with pytest.raises(ReleaseError, match="must be the requested one"):
         releasing._check_statement(release_request(), other, secret)
 
@@ -296,10 +296,10 @@ def test_a_stopped_release_reports_whether_it_is_spent(
 
     monkeypatch.setattr(place, moment, stopped)
     assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK_LEARNER]) == 130
-    said = capsys.readouterr().err
-    assert said.startswith("privcurve: stopped")
+    output = capsys.readouterr().err
+    assert output.startswith("privcurve: stopped")
     spent = "The ledger, releases/mine/ledger.jsonl, counts this release as spent"
-    assert (spent in said) == bool(states_then)
+    assert (spent in output) == bool(states_then)
     assert release_states() == states_then
 
 
@@ -312,9 +312,9 @@ def test_a_delta_of_one_over_the_number_of_records_has_to_be_allowed(write_priva
     write_private_dataset(budget={"epsilon": 9, "delta": 0.99})
     for delta in ("0.9", str(1 / N_ROWS)):
         assert main.main([*WORDS, delta]) == 1
-        said = capsys.readouterr().err
-        assert "which of 60 records are" in said
-        assert "--allow-large-delta. Nothing was trained." in said
+        output = capsys.readouterr().err
+        assert "which of 60 records are" in output
+        assert "--allow-large-delta. Nothing was trained." in output
         assert not budget_ledger().path.exists()
     assert main.main([*WORDS, "0.9", "--allow-large-delta"]) == 0
     warning = "warning: Delta = 0.9: whatever epsilon is, a mechanism of this delta may show each "
@@ -341,8 +341,8 @@ def test_deltas_of_all_releases_are_stated_in_records_and_sum_to_less_than_one(
     write_private_dataset(budget={"epsilon": 9, "delta": 0.99})
     for number in (1, 2):
         assert main.main([*WORDS, "0.001"]) == 0
-        said = "All releases together have delta = 0.002: " in capsys.readouterr().err
-        assert said == (number == 2)
+        output = "All releases together have delta = 0.002: " in capsys.readouterr().err
+        assert output == (number == 2)
     write_private_dataset(budget=None)
     for _ in range(2):
         release(release_request(learner="dp_newton", delta=0.4), large_delta=True)
@@ -439,13 +439,13 @@ def test_made_up_records_are_as_many_and_reveal_nothing(write_private_dataset):
 
 def test_the_command_lists_its_files(write_private_dataset, capsys):
     assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK_LEARNER]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     secret = seeds.path_of("mine").read_text().strip()
     stated = "(epsilon = 1, delta = 0; replace-one neighbours)"
-    assert f"releases/mine/1/{MODEL}: the model {stated}" in said
-    assert str(seeds.path_of("mine")) in said
-    assert secret not in said
-    assert "together epsilon = 1 (replace-one neighbours); of a budget of epsilon = 2" in said
+    assert f"releases/mine/1/{MODEL}: the model {stated}" in output
+    assert str(seeds.path_of("mine")) in output
+    assert secret not in output
+    assert "together epsilon = 1 (replace-one neighbours); of a budget of epsilon = 2" in output
 
 
 def test_settings_are_read_as_what_they_are(write_private_dataset):
@@ -475,8 +475,8 @@ COMMANDS = [
 @pytest.mark.parametrize(("words", "code", "message"), COMMANDS)
 def test_bad_input_is_one_message_and_a_code(write_private_dataset, capsys, words, code, message):
     assert main.main(["release", *words.split()]) == code
-    said = capsys.readouterr().err
-    assert said.startswith("privcurve: ")
-    assert message in said
-    assert "Traceback" not in said
+    output = capsys.readouterr().err
+    assert output.startswith("privcurve: ")
+    assert message in output
+    assert "Traceback" not in output
     assert not list(Path().rglob("ledger.jsonl"))

@@ -92,13 +92,13 @@ def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
 def test_ids_of_more_classes_hold_the_version_of_such_fits():
     gam = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     own = registry.entry("privgam").class_version
-    for method, told in ((METHOD, {}), (gam, {"privgam": own})):
-        assert method.class_versions(method.settings[0]) == told
+    for method, text in ((METHOD, {}), (gam, {"privgam": own})):
+        assert method.class_versions(method.settings[0]) == text
         ids = [
             runs.RunIds(dataset, "c", method, 1).run(method.points[0], SPLIT).id
             for dataset in (dataset_stub("wdbc", n_classes=3), WDBC)
         ]
-        assert (ids[0] == ids[1]) == (not told)
+        assert (ids[0] == ids[1]) == (not text)
 
 
 def test_files_of_merged_mixed_bins_differ_from_earlier_files(write_dataset):

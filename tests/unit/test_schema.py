@@ -32,7 +32,7 @@ def test_shipped_files_are_valid():
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("epsilon", [1], "unknown key 'epsilon'; did you mean 'epsilons'"),
         (
@@ -63,19 +63,19 @@ def test_shipped_files_are_valid():
         ),
     ],
 )
-def test_bad_values_are_named(key, value, says):
-    with pytest.raises(schema.SchemaError, match=says):
+def test_bad_values_are_named(key, value, message):
+    with pytest.raises(schema.SchemaError, match=message):
         schema.check({**quickstart(), key: value}, STUDY, "s.yaml")
 
 
 def test_infinity_is_a_budget_of_a_study_and_no_time_of_a_job():
     schema.check({**quickstart(), "epsilons": [1, math.inf]}, STUDY, "s.yaml")
     content = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    for wrong, says in (
+    for wrong, text in (
         (math.nan, r"must be a number; got \.nan"),
         (math.inf, r"must be finite; got \.inf"),
     ):
-        with pytest.raises(schema.SchemaError, match=rf"config: seconds_per_job: {says}"):
+        with pytest.raises(schema.SchemaError, match=rf"config: seconds_per_job: {text}"):
             schema.check({**content, "seconds_per_job": wrong}, CONFIG, "config")
 
 
@@ -99,15 +99,15 @@ def test_every_key_of_config_and_study_is_described_in_the_readme():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", "the key 'a' occurs twice, lines 1 and 3; keep one"),
         ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' occurs twice, lines 3 and 4"),
         ("x: {1: a, 1.0: b}\n", "the key 1.0 occurs twice, lines 1 and 1"),
     ],
 )
-def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
-    with pytest.raises(schema.SchemaError, match=says) as caught:
+def test_a_repeated_key_is_refused_with_both_lines(text, message, tmp_path):
+    with pytest.raises(schema.SchemaError, match=message) as caught:
         read(text, tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}/s.yaml: ")
 
@@ -144,7 +144,7 @@ def loader(request, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("a:\n  {1.10: x}", "line 2: YAML reads 1.10 as 1.1; put it in quotes"),
         ("{1.0e+3: x}", r"YAML reads 1.0e\+3 as 1000.0"),
@@ -172,8 +172,8 @@ def loader(request, monkeypatch):
     ],
 )
 @pytest.mark.usefixtures("loader")
-def test_values_that_yaml_misreads_are_refused(text, says, tmp_path):
-    with pytest.raises(schema.SchemaError, match=says) as caught:
+def test_values_that_yaml_misreads_are_refused(text, message, tmp_path):
+    with pytest.raises(schema.SchemaError, match=message) as caught:
         read(text, tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}/s.yaml")
 
@@ -221,13 +221,13 @@ def test_a_fault_that_two_schemas_find_is_reported_once():
     path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
     content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
     numeric = next(entry for entry in content["columns"] if "bounds" in entry)
-    for bound, says in (
+    for bound, text in (
         (True, "reads it as a truth value"),
         (None, "must have a value; got nothing"),
     ):
         numeric["bounds"] = [bound, 5]
         ((places, message),) = schema.faults(content, path)
-        assert (places[0][-2:], says in message) == (("bounds", 0), True)
+        assert (places[0][-2:], text in message) == (("bounds", 0), True)
 
 
 def test_anchors_and_merged_keys_are_no_repetition(tmp_path):

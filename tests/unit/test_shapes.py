@@ -91,7 +91,7 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(explanation):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (
             {"learner": {"learner": "gradient_boosting"}},
@@ -104,8 +104,8 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(explanation):
         ({"given": {"delta": 0.5}}, "gam has no delta = 0.5 in this study"),
     ],
 )
-def test_a_model_without_shapes_is_refused(change, says):
-    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
+def test_a_model_without_shapes_is_refused(change, message):
+    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(message)}"):
         ask(**change)
 
 

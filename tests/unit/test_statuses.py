@@ -311,14 +311,14 @@ READ = (
 def test_no_text_for_readers_says_certified():
     paths = {path for pattern in READ for path in ROOT.glob(pattern) if path.is_file()}
     assert len(paths) > 300
-    said = [
+    text = [
         f"{path.relative_to(ROOT)}: {line}"
         for path in sorted(paths)
         if str(path.relative_to(ROOT)) not in READERS and path.suffix != ".pyc"
         for line in path.read_text("utf-8").splitlines()
         if "certif" in STORED.sub("", line).lower()
     ]
-    assert not said, said
+    assert not text, text
 
 
 def test_a_stored_word_is_refused_with_its_present_name():

@@ -71,7 +71,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
 
 
 @pytest.mark.parametrize(
-    ("raw", "says"),
+    ("raw", "message"),
     [
         (boost(learner="lazyb"), "did you mean 'lazybb'"),
         (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
@@ -101,8 +101,8 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (two_learners("Boost"), "Boost: its name must differ from boost~proved"),
     ],
 )
-def test_invalid_keys_are_named(raw, says):
-    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: .*{re.escape(says)}"):
+def test_invalid_keys_are_named(raw, message):
+    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: .*{re.escape(message)}"):
         study.from_mapping(raw, "s", "s.yaml")
 
 

@@ -20,12 +20,12 @@ def test_a_study_of_another_ending_is_reported(tmp_path, monkeypatch, ending):
     # A lock file of Emacs.
     (tmp_path / "config/studies/.#good.yaml").symlink_to("nobody@nowhere")
     plan = reading.read(configuration, tmp_path)
-    said = f"config/studies/bad{ending} is not read: name it bad.yaml"
-    assert plan.notes(["good"]) == [f"left out: {said}"]
+    result = f"config/studies/bad{ending} is not read: name it bad.yaml"
+    assert plan.notes(["good"]) == [f"left out: {result}"]
     plan.refuse("good")
     plan = reading.read({**configuration, "studies": ["bad"]}, tmp_path)
     assert plan.refusals.keys() >= {"all", "bad"}
-    with pytest.raises(StudyError, match=f"no study 'bad'.*{said}"):
+    with pytest.raises(StudyError, match=f"no study 'bad'.*{result}"):
         plan.refuse("all")
     plan.refuse("good")
 
@@ -38,11 +38,11 @@ def test_studies_of_a_paper_that_is_not_there_are_left_out(tmp_path, monkeypatch
     of_both = {"thesis": ["smooth_boosting"], "partial": ["convergence", "small_data"]}
     made = study.from_mapping({**gathers, "studies": of_both}, "s", "s.yaml")
     assert made.studies == ("convergence", "small_data")
-    for names, said in (
+    for names, text in (
         ({"thesis": ["smooth_boosting"]}, "at least one of its papers must exist: thesis"),
         ({"parti": ["convergence"]}, "'parti' is not a paper; did you mean 'partial'"),
     ):
-        with pytest.raises(StudyError, match=said):
+        with pytest.raises(StudyError, match=text):
             study.from_mapping({**gathers, "studies": names}, "s", "s.yaml")
 
 
@@ -94,10 +94,10 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("content", "says"), ODD, ids=[says for _, says in ODD])
-def test_odd_studies_are_refused(tmp_path, content, says):
+@pytest.mark.parametrize(("content", "message"), ODD, ids=[message for _, message in ODD])
+def test_odd_studies_are_refused(tmp_path, content, message):
     plan = plan_with_studies(tmp_path, good=SMALL_STUDY, bad=content)
-    assert re.search(says, plan.broken["bad"], re.DOTALL), plan.broken["bad"]
+    assert re.search(message, plan.broken["bad"], re.DOTALL), plan.broken["bad"]
     assert list(plan.studies) == ["good"]
 
 
@@ -108,13 +108,13 @@ def test_titles_are_one_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"seconds_per_job": 10**400}, "seconds_per_job: .* greater than the maximum"),
         ({"studies_folder": "nowhere"}, "studies_folder: there is no folder nowhere"),
     ],
 )
-def test_odd_configurations_are_refused(tmp_path, changes, says):
+def test_odd_configurations_are_refused(tmp_path, changes, message):
     configuration = {**plan_with_studies(tmp_path, good=SMALL_STUDY).configuration, **changes}
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         reading.read(configuration, tmp_path)

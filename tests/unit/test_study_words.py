@@ -45,17 +45,17 @@ def offer(monkeypatch, *relations):
 
 def test_keys_at_their_defaults_change_no_id_and_no_digest():
     plain = study_of_boost()
-    said = study_of_boost(
+    result = study_of_boost(
         neighbours=REPLACE_ONE,
         train_shares=[1],
         metric="accuracy",
         select="best",
         outputs=["accuracy", {"selected_settings": None}, "learning_curves"],
     )
-    assert list(said.methods) == list(plain.methods)
-    assert said.outputs == plain.outputs
-    before, after = jobs(plain), jobs(said)
-    assert ids(plain, "boost~proved") == ids(said, "boost~proved")
+    assert list(result.methods) == list(plain.methods)
+    assert result.outputs == plain.outputs
+    before, after = jobs(plain), jobs(result)
+    assert ids(plain, "boost~proved") == ids(result, "boost~proved")
     assert before.digests == after.digests
     assert before.digest == after.digest
 
@@ -80,7 +80,7 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"folds": None}, "give 'folds' and 'repeats', or 'splits', for example"),
         ({"folds": 3, "splits": HOLDOUTS}, "'folds' is given with 'splits'"),
@@ -96,13 +96,13 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
     ],
 )
-def test_contradicting_keys_are_named(changes, says):
-    with pytest.raises(study.StudyError, match=f"^s.yaml: .*{re.escape(says)}"):
+def test_contradicting_keys_are_named(changes, message):
+    with pytest.raises(study.StudyError, match=f"^s.yaml: .*{re.escape(message)}"):
         study_of_boost(**changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"grid": {"density": [0.5, math.nan]}}, "density must be a number in (0, 1]; got nan"),
         ({"epsilons": [1, 0.5, 1.0]}, "epsilon must be distinct; 1 occurs twice"),
@@ -119,17 +119,17 @@ def test_contradicting_keys_are_named(changes, says):
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
-def test_a_value_that_a_learner_does_not_offer_is_named(changes, says):
-    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: boost: .*{re.escape(says)}"):
+def test_a_value_that_a_learner_does_not_offer_is_named(changes, message):
+    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: boost: .*{re.escape(message)}"):
         study_of_boost({"boost": {**BOOST, **changes}})
 
 
 @pytest.mark.parametrize(
-    ("shares", "says"),
+    ("shares", "message"),
     [([0], "must be in (0, 1]; got 0"), ([2], "got 2"), ([0.5, 0.5], "occurs twice")],
 )
-def test_shares_are_checked(shares, says):
-    with pytest.raises(study.StudyError, match=re.escape(says)):
+def test_shares_are_checked(shares, message):
+    with pytest.raises(study.StudyError, match=re.escape(message)):
         study_of_boost(train_shares=shares)
 
 

@@ -176,8 +176,8 @@ def test_histograms_and_answers_are_sums_over_rows(dtype, n_columns):
     yes = answers(histogram, questions.low, questions.high)
     assert yes.dtype == dtype
     for q, (column, low, high) in enumerate(zip(*questions, strict=True)):
-        said = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
-        assert yes[q].tolist() == np.bincount(labels[said], weights[said], 3).tolist()
+        result = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
+        assert yes[q].tolist() == np.bincount(labels[result], weights[result], 3).tolist()
 
 
 @pytest.mark.parametrize(("none", "share"), [(NOBODY, 0), (EVERYBODY, 1)])

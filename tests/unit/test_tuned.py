@@ -36,14 +36,14 @@ def test_the_statement_has_the_assumptions_and_exclusions_of_all_candidates():
         for seed in range(12)
     ]
     assert len({model.learner_ for model in fitted}) == 2
-    (said,) = {model.privacy_ for model in fitted}
+    (result,) = {model.privacy_ for model in fitted}
     public = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
     alone = DPLogisticRegressionClassifier(C=0.1, **public).fit(X, Y).privacy_
     assert any("the L2 norm" in text for text in alone.assumptions)
     assert any("the tolerance of the solver" in text for text in alone.exclusions)
-    assert set(alone.assumptions) < set(said.assumptions)
-    assert set(alone.exclusions) - {NOT_SELECTION} < set(said.exclusions)
-    for texts in (said.assumptions, said.exclusions):
+    assert set(alone.assumptions) < set(result.assumptions)
+    assert set(alone.exclusions) - {NOT_SELECTION} < set(result.exclusions)
+    for texts in (result.assumptions, result.exclusions):
         assert len(set(texts)) == len(texts)
 
 
@@ -148,7 +148,7 @@ def test_without_privacy_all_settings_are_tried():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"learner": "lazyb"}, "unknown learner 'lazyb'; did you mean 'lazybb'"),
         ({"learner": 3}, "learner must be the name of a learner; got 3"),
@@ -173,8 +173,8 @@ def test_without_privacy_all_settings_are_tried():
         ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),
     ],
 )
-def test_bad_input_has_one_message(change, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_input_has_one_message(change, message):
+    with pytest.raises(ValueError, match=message):
         make(**change).fit(X, Y)
 
 
@@ -217,7 +217,7 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"grid": {"density": [0.5]}}, "'grid' and 'tune' exclude each other"),
         ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
@@ -235,13 +235,13 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
         ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],
 )
-def test_misuse_of_the_key_tune_has_one_message(change, says):
-    with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{says}"):
+def test_misuse_of_the_key_tune_has_one_message(change, message):
+    with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{message}"):
         study_with_entry(**change)
 
 
 def test_a_budget_without_rest_is_refused_when_the_study_is_requested():
     small = study_with_entry(epsilons=[1e-12])
-    says = "s.yaml: learners: x~proved: .*of which nothing remains for a training"
-    with pytest.raises(study.StudyError, match=says):
+    result = "s.yaml: learners: x~proved: .*of which nothing remains for a training"
+    with pytest.raises(study.StudyError, match=result):
         list(study.prices(small, "s.yaml"))

@@ -162,11 +162,11 @@ def test_similar_names_are_reported_wherever_records_train(persons, name, other,
     n_rows = KEPT + (name != "P1")
     persons(lines, n_rows=n_rows)
     assert main(["check", "mine"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        "2 values of the unit 'who' differ from another one only by zeros, case, width or" in told
+        "2 values of the unit 'who' differ from another one only by zeros, case, width or" in output
     )
-    assert f"({name!r} and {other.removesuffix('.0')!r})" in told
+    assert f"({name!r} and {other.removesuffix('.0')!r})" in output
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "coded")
     assert datasets.read(tmp_path / "coded").remarks == mine.remarks
@@ -174,9 +174,9 @@ def test_similar_names_are_reported_wherever_records_train(persons, name, other,
     assert note.startswith("mine: 2 values of the unit 'who' differ")
     # The note may be printed or logged, so it omits the name.
     assert repr(other) not in note
-    said = []
-    release(release_request(), tell=said.append)
-    assert said == [note]
+    messages = []
+    release(release_request(), tell=messages.append)
+    assert messages == [note]
     frame = pd.read_csv("data/mine.csv", dtype=str)
     with pytest.warns(UserWarning, match="2 values of the unit 'who' differ"):
         schema_of_persons().training_rows(frame)
@@ -200,9 +200,9 @@ def test_a_class_of_one_person_can_not_be_compared(persons, capsys):
     ):
         persons([lines_of([])[0], *rows, *extra], n_rows=KEPT + ("P99" in extra[0]))
         assert main(["check", "mine"]) == 0
-        told = capsys.readouterr().out
-        assert f"the class 'no' has 1 {whose}, and privcurve compare" in told
-        assert "ready: privcurve release mine" in told
+        output = capsys.readouterr().out
+        assert f"the class 'no' has 1 {whose}, and privcurve compare" in output
+        assert "ready: privcurve release mine" in output
 
 
 def test_a_person_named_3_is_the_person_named_3_0(persons):
@@ -224,7 +224,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
     of_persons = OF_RECORDS.of_persons(3)
     assert of_persons.epsilon == 0.3
     assert of_persons.delta == pytest.approx(1e-7 * (1 + np.exp(0.1) + np.exp(0.2)))
-    for said in (
+    for text in (
         "single person, of whom at most 3 records train the model",
         "had all records of any one person been replaced by as many others",
         "within a factor of 1.35",
@@ -232,7 +232,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
         "Each single record has epsilon = 0.1 and delta = 1e-07",
         "each name is a person",
     ):
-        assert said in str(of_persons), said
+        assert text in str(of_persons), text
     assert PrivacyStatement.from_json(of_persons.to_json()) == of_persons
     # A statement about records lacks this key, so files of earlier versions stay equal.
     assert "at_most" not in json.loads(OF_RECORDS.to_json())
@@ -261,14 +261,14 @@ def test_a_release_is_of_persons_everywhere(persons):
     assert statement.epsilon_spent == pytest.approx(1.0)
     assert models.load(released.path(MODEL)).statement == statement
     text = html.unescape(released.path(PAGE).read_text())
-    for said in (
+    for message in (
         name_pages(str(statement)),
         "persons: all records of any one who are replaced by as many others",
         f"all {KEPT} training records, at most 2 of each who; their number is public",
         "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",
         "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
     ):
-        assert said in text, said
+        assert message in text, message
     (line,) = budget_ledger().releases()
     assert line.price == Price(1.0, 0.0, REPLACE_ONE, "who")
     assert line.facts["at_most"] == 2
@@ -356,8 +356,8 @@ def test_a_private_choice_is_of_persons(persons):
     released = release(release_request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
     assert released.statement.epsilon == 1.0
     assert released.learner.privacy_.epsilon == pytest.approx(0.5)
-    told = choice(released.request, datasets.describe("mine")).lines()[0]
-    assert "Noisy majority (ε = 0.29 of one record)" in told
+    result = choice(released.request, datasets.describe("mine")).lines()[0]
+    assert "Noisy majority (ε = 0.29 of one record)" in result
 
 
 # Studies ---------------------------------------------------------------------------
@@ -397,8 +397,8 @@ def test_each_fold_has_its_share_of_persons_with_the_rarest_label(persons):
 
 def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
     one = study_of()
-    (told,) = notes(one)
-    assert told == (
+    (result,) = notes(one)
+    assert result == (
         "s.yaml: mine: ε and δ protect persons: at most 2 records of each who train, and all of "
         "a person's records are in the same part"
     )
@@ -474,15 +474,15 @@ def in_python():
 def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
     schema, frame = in_python()
     model = PrivGAMClassifier(epsilon=1.0, schema=schema).fit(frame, frame.sick)
-    said = model.privacy_
-    assert (said.epsilon, said.at_most) == (1.0, 2)
-    assert said.epsilon_spent == pytest.approx(1.0)
+    statement = model.privacy_
+    assert (statement.epsilon, statement.at_most) == (1.0, 2)
+    assert statement.epsilon_spent == pytest.approx(1.0)
     assert "of persons of at most 2 rows" in str(model)
     # Parameters keep their values; a fit divides them once.
     assert (model.epsilon, clone(model).epsilon) == (1.0, 1.0)
     assert clone(model).fit(frame, frame.sick).privacy_.epsilon == 1.0
     models.save("model.json", model)
-    assert models.load("model.json").statement == said
+    assert models.load("model.json").statement == statement
     # Persons of new rows do not count.
     assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
     with pytest.raises(ValueError, match="counts must be left out if the schema has a unit"):
@@ -538,11 +538,11 @@ def test_check_counts_kept_records_and_names_remedies(persons, capsys):
     # One run reports it together with other faults.
     persons(n_rows=len(PERSONS), label={"column": "sick", "positive": "y", "negative": "no"})
     assert main(["check", "mine"]) == 1
-    told = capsys.readouterr().err
-    assert "2 problems" in told
-    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in told
+    output = capsys.readouterr().err
+    assert "2 problems" in output
+    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in output
     persons([*lines_of(PERSONS), ",30,Oslo,y"], n_rows=len(PERSONS))
     assert main(["check", "mine"]) == 1
-    told = capsys.readouterr().err
-    assert "the label 'sick' has values" in told
-    assert "the unit 'who' is missing" in told
+    output = capsys.readouterr().err
+    assert "the label 'sick' has values" in output
+    assert "the unit 'who' is missing" in output

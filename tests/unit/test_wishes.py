@@ -29,22 +29,22 @@ RISING = {0.1: 0.6, 1.0: 0.8, 10.0: 0.9}
 
 
 def test_it_is_interpolated_along_the_logarithm_of_epsilon():
-    told = needed_epsilon(places(RISING), Wish.parse("auc>=0.7"))
-    assert told.epsilon == pytest.approx(10**-0.5)
-    assert told.low == told.high == told.epsilon
-    assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
+    needed = needed_epsilon(places(RISING), Wish.parse("auc>=0.7"))
+    assert needed.epsilon == pytest.approx(10**-0.5)
+    assert needed.low == needed.high == needed.epsilon
+    assert needed.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
 def test_two_methods_of_one_learner_stay_two_curves():
     other = [("short", 0.1), *((SHARE, epsilon) for epsilon in RISING)]
-    told = needed_epsilon(places(RISING, other=other), Wish.parse("auc>=0.7"))
-    assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
+    needed = needed_epsilon(places(RISING, other=other), Wish.parse("auc>=0.7"))
+    assert needed.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
 def test_its_range_spans_two_standard_errors():
-    told = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.7"))
-    assert told.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
-    assert told.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
+    needed = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.7"))
+    assert needed.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
+    assert needed.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
     wide = needed_epsilon(places(RISING, 0.1), Wish.parse("auc>=0.75"))
     assert (wide.low, wide.high) == (0, math.inf)
     assert "(below 0.1 to above 10)" in wide.sentence
@@ -53,8 +53,8 @@ def test_its_range_spans_two_standard_errors():
 
 
 def test_one_repeat_gives_no_range():
-    told = needed_epsilon(places(RISING, math.nan), Wish.parse("auc>=0.7"))
-    assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 with PrivGAM"
+    needed = needed_epsilon(places(RISING, math.nan), Wish.parse("auc>=0.7"))
+    assert needed.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 with PrivGAM"
 
 
 def test_a_wish_that_no_epsilon_or_every_epsilon_satisfies_is_reported():
@@ -74,11 +74,11 @@ def test_a_wish_that_no_epsilon_or_every_epsilon_satisfies_is_reported():
 
 
 def test_a_curve_that_falls_by_noise_is_made_monotone():
-    told = needed_epsilon(
+    needed = needed_epsilon(
         places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.parse("auc>=0.79")
     )
     # The two middle values are merged to 0.78.
-    assert 3 < told.epsilon < 10
+    assert 3 < needed.epsilon < 10
 
 
 def test_a_smaller_loss_is_better():
@@ -102,7 +102,7 @@ def test_a_smaller_loss_is_better():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("auc", "a wanted score must be like auc>=0.9"),
         ("f1>=0.9", "the measure must be one of: accuracy, balanced_accuracy, auc"),
@@ -114,8 +114,8 @@ def test_a_smaller_loss_is_better():
         ("log_loss<=0", "must be above 0; got 0"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_refused(text, says):
-    with pytest.raises(ValueError, match=says):
+def test_a_wish_that_makes_no_sense_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
         Wish.parse(text)
 
 

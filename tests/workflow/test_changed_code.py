@@ -125,8 +125,8 @@ def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
 
     edit(project, "BINS_BY_ROOT = 8, 3.0", "BINS_BY_ROOT = 2, 0.1")
     output = project.run("stamp", ok=False, PYTHONPATH=str(project.folder / "src"))
-    said = r"12 runs of privgam: not stamped: tiny/toy-line/gam~proved, ε = \d.*: \w+ was "
-    assert re.search(said, output)
+    result = r"12 runs of privgam: not stamped: tiny/toy-line/gam~proved, ε = \d.*: \w+ was "
+    assert re.search(result, output)
     assert "the runs of privgam may not be mixed with new ones" in output
 
 
@@ -145,8 +145,8 @@ def test_runs_of_an_earlier_version_count_as_unknown_once(project):
         path.write_text("".join(map(without_code, path.read_text().splitlines())))
     lines = code_lines(run(project))
     names = ("6 runs of majority_class", "12 runs of privgam")
-    said = "come from code that an earlier privcurve did not store"
-    assert [line.partition(said)[0] for line in lines] == [f"code: {name} " for name in names]
+    result = "come from code that an earlier privcurve did not store"
+    assert [line.partition(result)[0] for line in lines] == [f"code: {name} " for name in names]
     assert project.outputs() == made
     edit(project, "BINS_PER_ROOT = 8, 3.0", "BINS_PER_ROOT = 2, 0.1")
     (line, _) = code_lines(run(project, "-n"))

@@ -63,5 +63,5 @@ def test_encoded_data_follow_their_sources(project):
     describe(project)
     (project.folder / "resources/datasets/mine.yaml").touch()
     project.write_study(datasets=["mine"])
-    said = project.run_job("ready", "--study", "tiny")
-    assert "was encoded from an earlier description of 'mine'" in said
+    output = project.run_job("ready", "--study", "tiny")
+    assert "was encoded from an earlier description of 'mine'" in output

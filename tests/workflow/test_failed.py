@@ -31,8 +31,8 @@ def test_failures_are_reported_at_the_end_until_they_are_fixed(project):
     (project.folder / "fault").touch()
     learners = {"own": {"learner": "noisy_label"}, "majority": {"learner": "majority_class"}}
     project.write_study(learners=learners)
-    said = "failed: tiny: 3 of 9 trainings of own on toy-line: ValueError: not there"
-    assert said in project.run(TABLES)
+    result = "failed: tiny: 3 of 9 trainings of own on toy-line: ValueError: not there"
+    assert result in project.run(TABLES)
     assert trained(project) == {0.5: 3, 2.0: 0}
     # They are tried again, although Snakemake's own record of them is deleted.
     shutil.rmtree(project.folder / ".snakemake")

@@ -7,9 +7,9 @@ from checkout import ROOT
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
-def assert_run_refused(project, *says, arguments=(), **environment):
+def assert_run_refused(project, *message, arguments=(), **environment):
     output = project.run(*arguments, ok=False, **environment)
-    for text in says:
+    for text in message:
         assert text in output
     assert "Traceback (most recent call last)" not in output
     assert not (project.folder / "results/store").exists()

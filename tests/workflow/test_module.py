@@ -94,11 +94,11 @@ def test_keys_of_a_profile_have_an_effect_in_a_module(importer):
     jobs = []
     for overrides in (lines, "seconds_per_job: 0.001\nlocal_jobs: []\nseed: 2\n"):
         (importer.folder / "profile/overrides.yaml").write_text(overrides)
-        said = importer.run("--dry-run", "--workflow-profile", "profile", "privcurve_tiny")
-        jobs.append(int(re.search(r"^privcurve_train +([0-9]+)$", said, re.MULTILINE)[1]))
+        output = importer.run("--dry-run", "--workflow-profile", "profile", "privcurve_tiny")
+        jobs.append(int(re.search(r"^privcurve_train +([0-9]+)$", output, re.MULTILINE)[1]))
         names = json.loads((importer.folder / "local.json").read_text())
         assert [name in names for name in local] == [overrides == lines] * 2
-        assert ("seed: privcurve takes 1" in said) == (overrides != lines)
+        assert ("seed: privcurve takes 1" in output) == (overrides != lines)
     assert jobs[0] < jobs[1]
 
 
@@ -110,9 +110,9 @@ def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     old = importer.folder / "results/tables/tiny/accuracy.csv"
     old.parent.mkdir(parents=True)
     old.write_text("dataset\n")
-    said = importer.run("--dry-run", "count", ok=False)
-    assert "rule privcurve_refused" in said
-    assert "tiny.yaml is not valid YAML" in said.partition("InputFunctionException")[2]
+    output = importer.run("--dry-run", "count", ok=False)
+    assert "rule privcurve_refused" in output
+    assert "tiny.yaml is not valid YAML" in output.partition("InputFunctionException")[2]
 
 
 def deploy(folder, snakefile):

@@ -16,9 +16,9 @@ def private(project):
 
 def test_a_secret_seed_is_made_named_and_never_written(private):
     project, seeds = private
-    said = project.run(TABLES, "--config", "seed=secret", **seeds)
+    output = project.run(TABLES, "--config", "seed=secret", **seeds)
     path = project.folder / "seeds/workflow.seed"
-    assert str(path) in said
+    assert str(path) in output
     assert path.stat().st_mode & 0o777 == 0o600
     secret = path.read_text().strip()
     forms = [secret.encode(), str(int(secret, 16)).encode(), bytes.fromhex(secret)]
@@ -26,7 +26,7 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
     written = [one.read_bytes() for one in project.folder.rglob("*") if one.is_file()]
     assert len(written) > 20
     assert not [form for form in forms if any(form in one for one in written)]
-    assert not [form for form in forms[:2] if form.decode() in said]
+    assert not [form for form in forms[:2] if form.decode() in output]
     before = project.outputs()
 
     # The same secret gives the same runs; another secret gives others.
@@ -44,5 +44,5 @@ def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     words = ("--study", "tiny", "--dataset", "patients", "--part", "x", "--config", "seed=1")
-    said = project.run_job("train", *words)
-    assert "must be secret for the private records" in said
+    output = project.run_job("train", *words)
+    assert "must be secret for the private records" in output

@@ -283,16 +283,18 @@ def test_constant_leverages_are_public():
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_errors_are_paid_for_though_splits_get_nothing(delta):
     setting = {"n_trees": 2, "depth": 2, "alpha": 1.0, "calibrate_alpha": "released"}
-    said = fitted(tree_share=0.0, delta=delta, **setting).privacy_
-    assert said.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-    assert any("error" in entry.what for entry in said.ledger)
+    statement = fitted(tree_share=0.0, delta=delta, **setting).privacy_
+    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert any("error" in entry.what for entry in statement.ledger)
 
 
 def test_the_published_statement_says_that_leverages_have_no_epsilon():
-    said = fitted(**OC).privacy_
-    assert (said.status, said.proved_epsilon) == (REFUTED, np.inf)
-    assert "leveraging coefficients of the trees are computed from the exact records" in str(said)
-    assert "Proved instead is no finite epsilon." in str(said)
+    statement = fitted(**OC).privacy_
+    assert (statement.status, statement.proved_epsilon) == (REFUTED, np.inf)
+    assert "leveraging coefficients of the trees are computed from the exact records" in str(
+        statement
+    )
+    assert "Proved instead is no finite epsilon." in str(statement)
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
@@ -301,14 +303,14 @@ def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
     The claim is proved if M is above all values of leaves.
     """
     small = {**PUBLISHED, "leverage": "constant", "alpha": 0.1, "boost_alpha": 0.1, "depth": 4}
-    said = fitted(**{**small, "boost_alpha": 1.0}).privacy_
-    assert said.status == REFUTED
-    assert said.proved_epsilon == pytest.approx((2 - 2**-3) / 4 / 2 + 99.985 / 10, rel=1e-3)
-    said = fitted(**small, clamp=100.0).privacy_
-    assert (said.status, said.proved_epsilon) == (PROVED, None)
-    said = fitted(**small, clamp=100.0, calibrate_alpha="exact").privacy_
-    assert (said.status, said.proved_epsilon) == (CLAIMED, None)
-    assert "exact error" in said.caveat
+    statement = fitted(**{**small, "boost_alpha": 1.0}).privacy_
+    assert statement.status == REFUTED
+    assert statement.proved_epsilon == pytest.approx((2 - 2**-3) / 4 / 2 + 99.985 / 10, rel=1e-3)
+    statement = fitted(**small, clamp=100.0).privacy_
+    assert (statement.status, statement.proved_epsilon) == (PROVED, None)
+    statement = fitted(**small, clamp=100.0, calibrate_alpha="exact").privacy_
+    assert (statement.status, statement.proved_epsilon) == (CLAIMED, None)
+    assert "exact error" in statement.caveat
 
 
 # Refusals ----------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ def test_the_true_epsilon_of_published_leaves():
         settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
         settings |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
         given = {"sensitivity": 1.0, "epsilon": 0.1, "delta": 0.0}
-        said = published_noise(**{**settings, **given, **changes})
-        return said.status, said.caveat, said.proved_epsilon
+        result = published_noise(**{**settings, **given, **changes})
+        return result.status, result.caveat, result.proved_epsilon
 
     status, _, proved = truth()
     assert status == "refuted"

@@ -162,9 +162,9 @@ def test_models_are_readable():
     assert "class " not in words
     assert words.splitlines()[0].endswith(("7?", "or below?"))
     forest = learner("random_trees", 3, n_trees=1, batch=1, depth=1).fit(X, y).model_
-    said = forest.describe(names, class_names=["low", "mid", "high"])
-    assert "column" not in said
-    assert re.search(r"yes: low [+-]\S+ mid [+-]\S+ high [+-]", said)
+    result = forest.describe(names, class_names=["low", "mid", "high"])
+    assert "column" not in result
+    assert re.search(r"yes: low [+-]\S+ mid [+-]\S+ high [+-]", result)
     boosted = learner("random_trees", n_trees=2, batch=1, depth=1).fit(X, labels_of(y % 2, 2))
     lines = str(boosted.model_).splitlines()
     assert lines[0] == "tree 1"

@@ -97,9 +97,9 @@ def test_published_budgets_are_as_printed():
     ],
 )
 def test_the_true_epsilon_of_published_noise(protocol, budget, status, proved):
-    said = published_holders(protocol=protocol, budget=budget, **SHARED).statement
-    assert (said.status, said.proved_epsilon) == (status, proved)
-    assert said.epsilon_spent == pytest.approx(2.0)
+    statement = published_holders(protocol=protocol, budget=budget, **SHARED).statement
+    assert (statement.status, statement.proved_epsilon) == (status, proved)
+    assert statement.epsilon_spent == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("protocol", ["noisy_counts", "local_rnm"])

@@ -79,12 +79,12 @@ def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
     for a, b, setting in zip(here, there, SETTINGS, strict=True):
         assert pickle.dumps(a.model_) == pickle.dumps(b.model_), setting
         assert a.transcript_ == b.transcript_, setting
-        said, other = a.privacy_, b.privacy_
-        assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
+        result, other = a.privacy_, b.privacy_
+        assert replace(result, exclusions=()) == replace(other, exclusions=()), setting
         # The fit does not see what was released in other processes, so that its statement has all
         # exclusions that are possible.
-        more = {*other.exclusions} - {*said.exclusions}
-        assert {*said.exclusions} <= {*other.exclusions}, setting
+        more = {*other.exclusions} - {*result.exclusions}
+        assert {*result.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
 
 
@@ -222,21 +222,21 @@ def test_one_holder_without_noise_grows_the_same_tree_by_any_protocol(calibratio
 @pytest.mark.parametrize("trust", ["local", "secure_sum", "central"])
 def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement, trust):
     parameters = {"placement": placement, "trust": trust, "delta": 1e-5}
-    said = fitted(name, parameters, n=60).privacy_
+    statement = fitted(name, parameters, n=60).privacy_
     by_value = placement in ("label", "column") and trust != "central"
-    assert said.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
-    assert (f"placement = '{placement}': records are dealt" in str(said)) == by_value
+    assert statement.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
+    assert (f"placement = '{placement}': records are dealt" in str(statement)) == by_value
     # A single party has all records, for every placement.
     assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED
     assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
 
 
 def test_the_proof_of_published_counts_excludes_records_that_move():
-    said = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
-    assert said.status == REFUTED
-    assert "noise for an added record" in said.caveat
-    assert "records are dealt to parties by their values" in said.caveat
-    assert said.proved_epsilon is None
+    statement = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
+    assert statement.status == REFUTED
+    assert "noise for an added record" in statement.caveat
+    assert "records are dealt to parties by their values" in statement.caveat
+    assert statement.proved_epsilon is None
 
 
 @BOTH

@@ -137,10 +137,10 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     assert model.privacy_.status == "proved"
     with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
         model.predict(X[part])
-    said = model.privacy_
-    assert (said.status, said.proved_epsilon) == ("refuted", np.inf)
-    assert ASKED_AGAIN in str(said)
-    assert pickle.loads(pickle.dumps(model)).privacy_ == said
+    statement = model.privacy_
+    assert (statement.status, statement.proved_epsilon) == ("refuted", np.inf)
+    assert ASKED_AGAIN in str(statement)
+    assert pickle.loads(pickle.dumps(model)).privacy_ == statement
     # A new fit has given no answers yet.
     assert model.fit(X, y).privacy_.status == "proved"
 
@@ -217,7 +217,7 @@ def test_the_pipeline_asks_no_training_record_again():
 
 
 def test_it_is_not_chosen_privately():
-    said = "pate can't be chosen privately: pate offers neighbours = 'private-columns', not"
+    result = "pate can't be chosen privately: pate offers neighbours = 'private-columns', not"
     X, y = records()
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=result):
         TunedClassifier(learner="pate", n_bins=BINS, classes=(-1, 1)).fit(X, y)

@@ -65,7 +65,7 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"learner": {**BRC, "fixed": {}}}, "one numeric column; got brc~published"),
         (
@@ -81,8 +81,8 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
-def test_a_method_without_thresholds_on_one_column_is_refused(change, says):
-    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
+def test_a_method_without_thresholds_on_one_column_is_refused(change, message):
+    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(message)}"):
         ask(**change)
 
 
