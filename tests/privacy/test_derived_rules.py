@@ -278,6 +278,9 @@ def test_nan_and_numbers_beyond_the_bounds_add_a_public_value():
     assert values(rows_of(numbers, -1.0, 1.0).sum(axis=0)).tolist() == [2.0, -1.5]
     # 0 is outside these bounds, so the nearest number counts.
     assert values(rows_of(numbers, 2.0, 3.0).sum(axis=0)).tolist() == [8.0, 6.0]
+    # A loop of its own adds up a single column.
+    for low, high, right in ((-1.0, 1.0, 2.0), (2.0, 3.0, 8.0)):
+        assert values(rows_of(np.array(numbers)[:, 0], low, high).sum()).tolist() == [right]
     clipped = rows_of(numbers, -9.0, 9.0).clip_rows(1.0)
     assert values(clipped.sum(axis=0)) == pytest.approx([2**-0.5, -(2**-0.5)], abs=1e-8)
 
