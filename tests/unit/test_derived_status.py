@@ -285,6 +285,16 @@ def test_a_registered_loop_is_for_learners_of_this_project():
         assert curator.derived == has_theorems
 
 
+def test_what_is_made_of_a_registered_loop_counts_as_one():
+    loop = LoopSum.make(np.zeros((2,)), "own", one_cell((2,)))
+    rows = Sum.make(np.zeros((2,)), "own", one_cell((2,)))
+    for made in (
+        *(loop * 2.0, -loop, loop[:1], loop.norm1(), loop.reshape(1, 2), loop @ np.ones(2)),
+        *(rows + loop, loop - rows, np.concatenate([rows, loop])),
+    ):
+        assert isinstance(made, LoopSum)
+
+
 def test_a_theorem_may_be_sharper_than_the_rules(monkeypatch):
     def announce(page):
         call = Announced(MARGIN, l1=1.5, source=page)
