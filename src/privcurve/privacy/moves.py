@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
 
-# Rounding two numbers to nearest moves their distance by at most this share of the larger one.
+# Rounding two numbers to nearest changes their distance by at most this share of the larger number.
 ULP = 2.0**-52
 
 
@@ -34,7 +34,8 @@ def add_up(values: ArrayLike) -> float:
 def multiply_up(a: float, b: float) -> float:
     """Return a product of two nonnegative numbers, rounded up if it is not exact."""
     product = a * b
-    # Fractions take a hundred times longer than a product, and most factors are powers of two.
+    # A product with a power of two is exact. Most factors are powers of two, and a check by
+    # fractions takes a hundred times longer than the product.
     if math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5 or not math.isfinite(product):
         return product
     return product if Fraction(product) >= Fraction(a) * Fraction(b) else math.nextafter(
@@ -63,7 +64,7 @@ def _widths(low: Floats, high: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """Upper bounds for a vector: for the size of each entry, the L1 norm, and the L2 norm.
+    """Upper bounds of a vector: of the absolute value of each entry, the L1 norm, and the L2 norm.
 
     The bound of the L2 norm is factor · √square.
     """
@@ -135,7 +136,7 @@ class Moves:
         return not np.any(self.entries)
 
     def with_entries(self, entries: Floats) -> Self:
-        """Return these bounds of the norms with other bounds of the entries."""
+        """Return the same bounds of the norms, with other bounds of the entries."""
         return replace(self, entries=entries)
 
     def take(self, index: Any) -> Self:

@@ -85,7 +85,7 @@ class Rows(Bounded):
         size: Moves | None = None,
         change: Moves | None = None,
     ) -> Rows:
-        """Return rows between `low` and `high`, with the bounds that follow (D1).
+        """Return rows between `low` and `high`, with the bounds that follow from these ends (D1).
 
         `size` bounds a row, and `change` the difference of two rows; both may be sharper than what
         follows from `low` and `high`.
@@ -115,7 +115,7 @@ class Rows(Bounded):
 
     @staticmethod
     def like(values: NDArray[Any], of: Of, bounded: Rows) -> Rows:
-        """Return `values` as rows with the bounds of the rows `bounded`, which are not computed."""
+        """Return `values` as rows with the bounds of `bounded`, which saves computing bounds."""
         made = Rows(values.view(), of.learner, 0)
         made._array.flags.writeable = False
         made._of, made._low, made._high = of, bounded._low, bounded._high
@@ -165,8 +165,9 @@ class Rows(Bounded):
         if all(type(part) in _BASIC for part in rest):
             values = self._array[index]
         else:
-            # NumPy may move the axis of records for lists of columns. So find the positions that
-            # the index selects from one row, and take these from every row.
+            # NumPy may move the axis of records if the index is a list of columns. So find the
+            # positions that the index selects from one row, and take these positions from every
+            # row.
             n, size = len(self._array), self._low.size
             places = np.arange(size).reshape(self._low.shape)[others]
             flat = self._array.reshape(n, size)
@@ -229,8 +230,9 @@ class Rows(Bounded):
             np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
         )
         entries = size.entries[:, None] * size.entries * (1 + 2 * ULP)
-        # The norm of an outer product is the squared norm of the row. The inner product of two such
-        # matrices is not negative, so their difference has at most √2 times the norm.
+        # The norm of an outer product is the squared norm of the row. The inner product of two
+        # outer products is not negative, so the norm of their difference is at most √2 times this
+        # norm.
         norm = multiply_up(multiply_up(size.factor, size.factor), size.square)
         l1 = multiply_up(size.l1, size.l1)
         still = _still(entries.shape)
@@ -281,14 +283,17 @@ class Rows(Bounded):
         return self._make(values, low, high, join_bounds([p._bounds for p in some]))
 
     def _mapped(self, function: Callable[[Any], Any], keeps: str) -> Rows:
-        """Return a monotone or even function of each number (D3); `keeps` is its property."""
+        """Return a monotone or even function of each number (D3).
+
+        `keeps` is the property of the function: `LENGTHS`, `WHOLE` or `NOTHING`.
+        """
         with np.errstate(all="ignore"):
             ends = np.stack([function(self._low), function(self._high)])
             low, high = ends.min(axis=0), ends.max(axis=0)
             if function in (np.abs, np.square):
                 low = np.where((self._low < 0) & (self._high > 0), 0.0, low)
             _require_finite(low, high)
-            # By rounding, a computed function may be slightly outside of its values at the ends.
+            # By rounding, a computed value may be slightly outside of the values at the ends.
             values = np.clip(function(self._numbers()), low, high)
         if keeps == LENGTHS:
             return self._make(values, low, high, self._bounds)
@@ -299,7 +304,7 @@ class Rows(Bounded):
     def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
         """Return a sum, product, … of two operands, number by number (D3 to D5).
 
-        None if an operand is neither rows of the same records nor public.
+        The result is None if an operand is neither rows of the same records nor public.
         """
         sides = [self._side(one) for one in inputs]
         if any(side is None for side in sides):
@@ -307,7 +312,7 @@ class Rows(Bounded):
         a, b = cast(list[_Side], sides)
         ends = (a.low, a.high), (b.low, b.high)
         if ufunc is np.divide and np.any((b.low <= 0) & (b.high >= 0)):
-            ends = ends[0], (np.array(np.nan),) * 2  # no finite bounds
+            ends = ends[0], (np.array(np.nan),) * 2  # a quotient by 0 has no finite bounds
         with np.errstate(all="ignore"):
             values = np.asarray(ufunc(a.numbers, b.numbers), dtype=np.float64)
             shape = values.shape[1:]
@@ -322,7 +327,7 @@ class Rows(Bounded):
     def _side(self, one: Any) -> _Side | None:
         """Return an operand: rows of the same records, or public numbers for all records.
 
-        None for anything else.
+        The result is None for anything else.
         """
         if self._is_beside(one) and one.ndim == self.ndim:
             return _Side(one._numbers(), one._low, one._high, one._bounds)
@@ -358,8 +363,8 @@ class Rows(Bounded):
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
         """Return the sum of all rows, or with `codes` one sum per code; and its bounds.
 
-        Rows are rounded to multiples of a public unit and added up as integers (D9). Bounds are for
-        one sum, so for a record that keeps its code.
+        Rows are rounded to multiples of a public unit and added up as integers (D9). The bounds are
+        for one of these sums: they do not include that a replaced record may change its code.
         """
         most = max(largest_of(self._low), largest_of(self._high))
         (size, change, unit, *_), error = self._bounds, 0.0
@@ -398,7 +403,7 @@ class _Side(NamedTuple):
     bounds: Bounds
 
     def spread(self, shape: tuple[int, ...]) -> Bounds:
-        """Return the bounds after broadcasting to columns of the given shape."""
+        """Return the operand's bounds after broadcasting its columns to the given shape."""
         if np.shape(self.low) == shape:
             return self.bounds
         return self.bounds.each(lambda m: Moves.of(np.array(np.broadcast_to(m.entries, shape))))
@@ -410,7 +415,10 @@ def _still(shape: tuple[int, ...]) -> Moves:
 
 
 def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Return the least and greatest value of a function that is monotone in both arguments."""
+    """Return the least and greatest value of a function on two intervals, given by their ends.
+
+    The function must be monotone in each argument.
+    """
     ends = [ufunc(a, b) for a, b in itertools.product(first, second)]
     return cast(Floats, np.minimum.reduce(ends)), cast(Floats, np.maximum.reduce(ends))
 
@@ -418,9 +426,9 @@ def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
 def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
     """Return the bounds of `ufunc` of two operands with the bounds `a` and `b`.
 
-    Infinite bounds mean that no rule is better than the least and greatest values of the result,
-    which :meth:`Rows.make` uses, too. `apart` bounds the change by these values; `ends` has the
-    least and greatest values of both operands.
+    `apart` bounds the change by the least and greatest values of the result. A bound is infinite if
+    no rule gives a better one: :meth:`Rows.make` also uses the least and greatest values. `ends`
+    has the least and greatest values of both operands.
     """
     moving = (a.change.entries > 0) | (b.change.entries > 0)
     apart = Moves.of(np.where(moving, apart.entries, 0.0))
@@ -443,7 +451,7 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
     return Bounds(size, change, a.unit * b.unit)
 
 
-# Types of the parts of an index with which NumPy keeps the order of axes.
+# If all parts of an index have these types, NumPy keeps the order of axes.
 _BASIC = {int, slice, type(None), type(Ellipsis)}
 
 _TESTS = {
@@ -458,8 +466,8 @@ def _tanhs(values: Any) -> Floats:
     return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
 
 
-# Properties of a function of one number: it preserves sizes and does not increase distances, so
-# all bounds stay; its values are integers; neither.
+# Properties of a function of one number. LENGTHS: it preserves absolute values and does not
+# increase distances, so all bounds stay valid. WHOLE: its values are integers. NOTHING: neither.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
 
