@@ -210,8 +210,7 @@ class Curator(Account):
         Parameters
         ----------
         calls : Call, or (nested) sequence or array of Call
-            One call for all positions, or one for each position along the first axes; all calls
-            have the same mechanism.
+            One call, or one for each position along the first axes; all have one mechanism.
         shape : tuple of int
             For choices, the last axis is over the candidates.
 
@@ -333,9 +332,8 @@ class Curator(Account):
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
-        The contract check cannot prescribe the answers of such a loop, so the stream is available
-        for published noise and open records only. Code that has the stream can draw all later
-        noise.
+        The contract check cannot prescribe the answers of such a loop, so the stream is for
+        published noise and open records only. Code that has the stream can draw all later noise.
         """
         if self.sealed_for:
             raise DoorError(
@@ -504,8 +502,7 @@ class Curator(Account):
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
-        # The float result is the exact integer sum, rounded. Rounding is post-processing, so it
-        # costs no privacy, however large the numbers are.
+        # The float result is the exact integer sum, rounded: rounding is only post-processing.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:

@@ -154,8 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Apply the index to tables with 2 and with 3 rows: the axis on which the two results differ
-        # is the axis of rows.
+        # Index tables of 2 and of 3 rows: the results differ in length along the axis of rows.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -437,11 +436,7 @@ def _is_of_numbers(kind: np.dtype[Any]) -> bool:
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays and numbers, also in tuples and lists.
-
-    `rows` is the axis of rows (None: no axis); for a tuple or list of values, `rows` may be a tuple
-    with one axis for each value.
-    """
+    """Seal arrays, numbers, and tuples or lists of them; `rows`: axis of rows, or one for each."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -518,8 +513,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
             remedy = "a kernel must not write exact records elsewhere: pass it as an argument"
             raise SealedError(learner, f"kernel {name} closes over a mutable variable", remedy)
         if any(type(one) not in (Sealed, Noise) for one in _leaves((result,))):
-            # A kernel computes with exact values, so nothing verifies the bounds of rows that it
-            # returns.
+            # A kernel sees exact values: nothing verifies the bounds of rows that it returns.
             raise SealedError(learner, f"{loop.__name__} returns rows or sums", "return an array")
         if _holds_none(result) != writes:
             what = "a value, although it is annotated -> None" if writes else "None"
@@ -546,9 +540,8 @@ take = kernel(np.take, rows=0)
 def mechanism(function: Any, released: bool = True) -> Any:
     """Wrap a compiled loop that adds its scores to the curator's noise, and chooses by the sums.
 
-    The result of the loop is open, or sealed if it is not `released`. What the loop writes into
-    public arrays is open. The contract check watches these loops alone: it reads the scores from
-    their noise array.
+    The loop's result is open, or sealed if it is not `released`; what it writes to public arrays is
+    open. The contract check watches these loops alone: it reads scores from their noise array.
     """
 
     @wraps(function)
@@ -577,8 +570,7 @@ def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) 
     try:
         return function(*given, **more)
     except Exception as error:
-        # A `functools.partial` has no `__name__`; an AttributeError here would show the original
-        # error.
+        # A partial has no `__name__`; an AttributeError here would show the original error.
         name = getattr(function, "__name__", "a kernel")
         failed = f"{name} ends with {type(error).__name__}"
     raise SealedError(
