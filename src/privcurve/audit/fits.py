@@ -35,7 +35,7 @@ def fits(
 
     This is faster than `fit_records`: records are not sealed, and parameters and records are
     checked once, not `n` times, as these checks take most of the time on tiny data. A curator draws
-    the noise, and the learner's own code uses it, as in a fit of a user.
+    the noise, and the learner's own code uses it, as in a real fit.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes)

@@ -22,7 +22,7 @@ TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger bound on ε of the two tables, with its table and guesses; or else the reason."""
+    """The larger bound on ε of two tables, its table and guesses; or why there is no bound."""
 
     epsilon: float = math.nan
     table: str = ""

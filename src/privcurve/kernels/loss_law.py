@@ -65,9 +65,9 @@ def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -
     """Return the log masses of a distribution on a grid that dominates the one of a privacy loss.
 
     :func:`loss_at` defines the loss, and its two mixtures with p, r and c. The grid has the losses
-    `step` times k, for k from `first` to `last`. Mass between two grid points moves to both of
-    them, such that its probability under each mixture stays the same. Mass below the grid moves up
-    to its first point; mass above the grid is left out.
+    k·step, for k from `first` to `last`. Mass between two grid points moves to both of them, such
+    that its probability under each mixture stays the same. Mass below the grid moves up to its
+    first point; mass above the grid is left out.
     """
     # Factors that increase a mass, and the part that moves up, by more than their rounding errors.
     more, upward = 1.0 + 2.0**-32, 2.0**-30
@@ -97,8 +97,8 @@ def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -
 def tilted(law: Floats, first: int, step: float, tilt: float) -> tuple[float, float, float]:
     """Return ln Σ mass·e^(tilt·loss), and the mean and variance of the loss under tilted masses.
 
-    `law` has the logarithms of the masses at the losses `step` times k, from k = `first` on. The
-    tilted masses are proportional to mass·e^(tilt·loss).
+    `law` has the logarithms of the masses at the losses k·step, from k = `first` on. The tilted
+    masses are proportional to mass·e^(tilt·loss).
     """
     most = -np.inf
     for k in range(len(law)):
@@ -227,7 +227,7 @@ def excess_above(
 
     The result is Σ (tilted mass)·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over all losses above ε,
     plus all rounding errors; tilted masses add up to 1. `spectrum` and `errors` are from
-    :func:`add_losses`. The losses are `step` times k, from k = `start` on.
+    :func:`add_losses`. The losses are k·step, from k = `start` on.
     """
     size = len(spectrum)
     values = np.conj(spectrum)

@@ -116,7 +116,10 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Write a number for each row's pair (joint code, code); return how many pairs occur."""
+    """Number the pairs (joint code, code) that occur; return how many different pairs there are.
+
+    The function writes to `out` the number of each row's pair.
+    """
     number = np.full(n_cells * n_bins, -1, np.int32)
     n_pairs = 0
     for i in range(len(column)):

@@ -117,7 +117,10 @@ def project(
 def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
-    """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k)."""
+    """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k).
+
+    The weights are then rounded up to multiples of 1/unit.
+    """
     # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of weights from level k on, in units
     # of the weight at level k. So it does not underflow, however large the margins are.
     tail = np.zeros(n_votes + 2)

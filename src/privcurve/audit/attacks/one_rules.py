@@ -48,8 +48,8 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner can choose.
 
-    The errors are those of the learner's kernel, the rates and the mechanism those of its
-    calibration; only the random choice is replaced by exact probabilities.
+    The rates and the mechanism are from the learner's calibration. :func:`round_scores` computes
+    the errors of literals, independently of the learner's kernel.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise
@@ -144,7 +144,7 @@ def _exact(
 
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
-    """Return a claim tested by the choices of real fits, on a pair with a rare choice to count."""
+    """Return a claim tested by the choices of real fits, on the pair of :func:`four_constant`."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
     )

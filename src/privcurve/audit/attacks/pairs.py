@@ -74,7 +74,7 @@ def four_constant(c: Claim, target: Target) -> list[Pair]:
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair with one record that shares the bin of each column with another crowd.
+    """Return a pair with one record, which shares the bin of each column with a different crowd.
 
     A crowd is a set of equal records. The crowds have balanced labels and are so large that noise
     hardly changes their sums; even more records fix the intercept. So the released value of each of
