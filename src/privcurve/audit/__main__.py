@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_releases(names: Sequence[str]) -> int:
-    # Import late: a release imports most of the package.
+    # Imported late, as the checks of a release import most of the package.
     from privcurve.audit.release import check_release, releasable, requests
 
     broken = tried = 0
@@ -152,8 +152,8 @@ def _report(verdict: Verdict, tell: bool) -> Verdict:
 def table(verdicts: Iterable[Verdict]) -> str:
     """Return a Markdown table that compares announced and observed sensitivities.
 
-    The observed sensitivity is the largest change of the exact values between neighbours. A row is
-    a call of a learner, in the setting where observed/announced is largest.
+    The observed sensitivity is the largest change of the exact values between neighbours. Each row
+    is a call of a learner, in the setting with the largest ratio observed/announced.
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:

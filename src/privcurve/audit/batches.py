@@ -1,4 +1,4 @@
-"""Contract check of sampled batches: only its own call may depend on which records are in a batch.
+"""Contract check of sampled batches: only a batch's own call may depend on which records it has.
 
 The check repeats a fit with the same answers, but draws the batch of one call again. Then only the
 exact values of this call may differ: no other call, and no part of the model.
@@ -11,7 +11,7 @@ from typing import Any
 
 from privcurve.audit.replay_fits import CHARGE, POST_PROCESSING, BreachError, Replay
 
-# The check runs on every fourth pair of tables, as it takes another fit.
+# The check runs on every fourth pair of tables, as it needs an additional fit.
 EVERY = 4
 
 

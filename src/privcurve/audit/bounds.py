@@ -35,7 +35,8 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
         return math.log(ratio.max())
     order = np.argsort(-ratio, kind="stable")
     above = np.cumsum(p[order]) - delta
-    # Leave out events of probability δ: their difference is nothing but rounding.
+    # Leave out events whose probability is δ up to rounding: their ratio would be an artefact of
+    # rounding.
     some = above > 1e-12 * delta
     with np.errstate(divide="ignore"):
         return float(np.log(above[some] / np.cumsum(q[order])[some]).max(initial=-np.inf))
@@ -71,7 +72,8 @@ def epsilon_from_counts(
 ) -> Floats:
     """Return lower bounds on ε: ln((p − δ)/q), with a lower bound for p and an upper one for q.
 
-    Each is wrong with probability at most `error`; `n` is the number of trials on each side.
+    Each of the two bounds is wrong with probability at most `error`; `n` is the number of trials on
+    each side.
     """
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)

@@ -33,7 +33,7 @@ MOST_EPSILON = 50.0
 
 
 class Guesses(NamedTuple):
-    """The numbers of coins of canaries, of guesses, and of right guesses."""
+    """The numbers of coins (one for each canary and fit), of guesses and of right guesses."""
 
     n_coins: int
     n_guessed: int
@@ -42,8 +42,8 @@ class Guesses(NamedTuple):
     def p_value(self, epsilon: float, delta: float) -> float:
         """Return the largest probability of `n_right` or more right guesses under (ε, δ).
 
-        Source: Steinke, Nasr and Jagielski 2023, Theorem 5.2. Several fits count as one fit of a
-        table with all their coins, as their tables share no record.
+        Source: Steinke, Nasr and Jagielski 2023, Theorem 5.2. The tables of several fits share no
+        record, so these fits count as one fit of a table with all coins.
         """
         right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
         p = float(law.sf(right - 1))

@@ -33,7 +33,7 @@ CANARIES = "canaries"
 # Methods whose bounds hold with a certain confidence.
 RANDOM = (SAMPLED, CANARIES)
 
-# Keys of `Claim.setting` that are public facts, not hyperparameters.
+# Keys of `Claim.setting` for public facts; all other keys are hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
 ORDERED = "ordered"
 N_CLASSES = "n_classes"
@@ -64,13 +64,14 @@ class Claim:
     setting: Mapping[str, Any] = field(default_factory=dict)
     # `distribution(estimator, records)`: the probability of each transcript.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)`: the privacy loss of an output that the two sides can give.
+    # `loss(estimator, pair)`: the largest privacy loss that the attack can show for an output of a
+    # fit. For δ = 0, a loss above ε refutes the claim.
     loss: LearnerLoss | None = None
     # `sample(estimator, pair, records, n, rng)`: the outputs of n trainings on one side.
     sample: LearnerSampler | None = None
     # `guess(estimator, pair, n, rng)`: guesses of canaries' coins after n trainings.
     guess: LearnerGuesser | None = None
-    n_trainings: int = 0  # on each table of each pair; for canaries, in total
+    n_trainings: int = 0  # number of fits on each table of each pair; for canaries, in total
     n_pairs: int = 1  # number of pairs of a sampled claim
     neighbours: str = REPLACE_ONE  # the relation of all pairs
     # The relation in the learner's own statement; by default `neighbours`. If the two differ, the

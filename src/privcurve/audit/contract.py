@@ -70,17 +70,17 @@ BINS = (2, 3)
 # A record: its bins and its class.
 Record = tuple[int, ...]
 
-# Largest number of persons in a table.
+# Largest number of persons in a table, in cases where ε is for persons.
 PERSONS = 3
 
 # For checks at real size: bins of the columns (every other column is ordered), and the number of
 # records by ε. At the first ε the noise is larger than the exact counts, at the second smaller.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
-# The scores of two models are compared on at most this many rows of the domain.
+# The check compares the scores of two models on at most this number of rows.
 MOST_ROWS = 2_000
 
-# Number of pairs of each size, for a case with a parameter at an end of its range.
+# Number of pairs of tables of each size, for a case with a parameter at an end of its range.
 FEW = 3
 
 # Real fits try up to this number of tables, until the learner can train on one.
@@ -92,15 +92,15 @@ class Case:
     """One setting of a learner that the contract checks."""
 
     learner: str
-    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all that differ from defaults
+    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and those that differ from defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
-    # By call (its name without numbers): why its bound may exceed twice the observed changes.
+    # By the name of a call (without numbers): why its bound may exceed twice its largest change.
     idle: Mapping[str, str] = field(default_factory=dict)
     # Numbers of records of tables; the check tries more pairs with 1 or 2 records than with more.
     sizes: Sequence[int] = (1, 2, 3, 12)
-    bins: Sequence[int] = BINS  # of the columns of the tables
-    # Number of records kept of each person, if ε and δ are for persons.
+    bins: Sequence[int] = BINS  # number of bins of each column of the tables
+    # If ε and δ are for persons: the largest number of records of one person that a fit keeps.
     at_most: int | None = None
     # Whether a parameter is at an end of its range. Such a case has few pairs, and they need not
     # have changes of half of the bound.
@@ -168,11 +168,11 @@ class Verdict:
 
     case: Case
     breach: BreachError | None = None  # the first broken condition
-    # By call (its name without numbers): the largest change divided by its bound, and the entry.
+    # By the name of a call (without numbers): its largest change divided by its bound, its entry.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0  # number of pairs that could be trained
-    refusal: str = ""  # why the learner refused both sides of the other pairs
-    unseen: str = ""  # a part of the fits whose answers the replay could not prescribe, or empty
+    refusal: str = ""  # why the learner refused to train on both sides of the other pairs
+    unseen: str = ""  # a part of the fits with answers that the replay could not prescribe
     derived: bool = True  # whether each statement has the status `derived`
 
 
@@ -201,7 +201,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         # are untested. Report this first: below, it would look like an idle bound.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # For persons the bound covers several records: neighbours with fewer show less of it.
+        # For persons, the bound covers several records: neighbours may differ in fewer.
         compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
         for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
@@ -286,7 +286,7 @@ def compare_sides(
     """
     first, fit = Replay(seed), fit or train
     one = _try_training(case, tables[0], first, fit)
-    # If the first fit ended with an error there is nothing to repeat: the second must end, too.
+    # If the first fit ended with an error, it has no answers to repeat: the second must end, too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
     other = _try_training(case, tables[1], second, fit)
     if isinstance(one, Exception) or isinstance(other, Exception):
@@ -384,7 +384,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # Equal calls are charged once each, and again in each run of a private selection.
+        # Each of several equal calls is charged, and again in each run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group
@@ -417,7 +417,7 @@ def _changes_of(
     """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # Changes of all parties go together: only one party has the changed record.
+    # The changes of all parties are put together: only one party has the changed record.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
@@ -431,7 +431,7 @@ def _changes_of(
 def announced_loss(entry: LedgerEntry) -> float:
     """Return the change that an entry pays for, in units of noise: Δ/scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
-        # The rest of an objective's ε pays for the Jacobian.
+        # For an objective this is a part of ε: the rest of ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     # A call with this bounded range costs at most ρ = range²/8.
     of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
@@ -450,7 +450,7 @@ def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
     learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
 
     def scripted(stream: np.random.Generator) -> Curator:
-        # The stream depends on the number of records; if this is private, streams may differ.
+        # A fit's stream depends on the number of records: if it is private, streams may differ.
         if case.neighbours != ADD_REMOVE:
             curator.stream = repr(stream.bit_generator.state)
         return curator
@@ -536,7 +536,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return two tables that differ in all records of a person, with `case.group` per person."""
+    """Return tables that differ in all records of a person, with ≤ `case.group` per person."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]
@@ -556,7 +556,8 @@ def _random_persons(
 def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
     """Return what replaces the record `old`, under the relation of the case.
 
-    That is no record (add-remove), or `new`, if need be with the public values of `old`.
+    Under add-remove, no record replaces it; otherwise `new`, with the public values of `old` under
+    private-columns.
     """
     if case.neighbours == ADD_REMOVE:
         return ()

@@ -120,7 +120,7 @@ RELEASES: Mapping[str, frozenset[str]] = {
     **{name: frozenset(audit.RELEASED) for name, audit in _AUDITS.items()},
 }
 
-# Values of parameters that make the training of a candidate quick.
+# Values of parameters with which a candidate of private selection trains quickly.
 QUICK = {
     **{"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"},
     # A call on a sampled batch costs a candidate as much rho as a call on all records.
@@ -131,21 +131,22 @@ QUICK = {
 def candidates() -> Iterator[Case]:
     """Yield cases of private selection, each with one learner as its only kind of candidate.
 
-    Only `tuned` scores the training records with a fitted model, so each candidate needs a case.
+    Only private selection (`tuned`) scores the training records with a fitted model, so each
+    learner needs a case as its candidate.
     """
     for entry in registry.LEARNERS.values():
         if entry.name == "tuned" or not entry.proved or REPLACE_ONE not in entry.neighbours:
             continue
         setting = {name: value for name, value in QUICK.items() if name in entry.parameters}
         if "most_records" in entry.parameters:
-            setting["n_rounds"] = 2  # of boosting synthetic records
+            setting["n_rounds"] = 2  # rounds of the learner that boosts synthetic records
         for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
             chosen = {"learner": entry.name, "settings": [setting], "delta": delta}
             yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
-# NEAR: distance to an end that is not in the range. LARGE, MOST: the largest number, and the
-# largest integer, to try where a range is larger or infinite.
+# If a range excludes an end, the check tries a value at the distance NEAR from this end. If a range
+# is larger or infinite, the largest number that the check tries is LARGE, the largest integer MOST.
 NEAR, LARGE, MOST = 1e-3, 1e3, 30
 
 # Values of ε far from 1, as a learner that uses ε² or √ε in place of ε would pass at ε = 1.
@@ -173,8 +174,8 @@ def ends_of(parameter: Parameter) -> tuple[Any, ...]:
 def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield cases of one learner with ε and each numeric parameter at both ends of its range.
 
-    Also yields a case for each word of a choice that no case has. A parameter is changed in the
-    first case that sets it, or else in the first case that allows it.
+    Also yield a case for each word of a choice that occurs in none of `cases`. A parameter is
+    changed in the first case that sets it, or else in the first case that allows it.
     """
     learner = cases[0].learner
     parameters = registry.entry(learner).parameters
@@ -240,7 +241,7 @@ def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
         Case(entry.name, {"delta": delta, **words, **setting}, k, relation)
-        # A user's own learner has no calibration `proved`, so leave the parameter out.
+        # A user's own learner does not accept `calibration="proved"`, so leave the parameter out.
         for words in ({} if one == PROVED else {"calibration": one} for one in entry.calibrations)
         for delta in deltas
         for k in (2, 3)[: 1 + entry.multiclass]

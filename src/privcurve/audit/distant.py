@@ -33,7 +33,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
-# Numbers of bins of the columns, and numbers of records.
+# DOMAINS: the number of bins of each column. SIZES: the number of records.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 
@@ -71,9 +71,10 @@ def distant_tables(
 ) -> Iterator[tuple[Records, Records]]:
     """Yield three pairs of tables with `n` records each.
 
-    They are: equal records of one class, in one row if possible, and random records; equal records
-    of another class, and random records of one class; two random tables. Under private-columns,
-    public values are equal. Under add-remove, the second table has half as many records, or none.
+    First pair: equal records of one class, in one row if possible, and random records. Second pair:
+    equal records of another class, and random records of one class. Third pair: two random tables.
+    Under private-columns, public values are equal. Under add-remove, the second table has half as
+    many records, or none.
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)
@@ -93,13 +94,14 @@ def distant_tables(
 
 # Partitioned records -----------------------------------------------------------------------------
 
-# Number of records of a table, of its parts, and of pairs of neighbours to try.
+# Number of records of a partitioned table, number of its parts, and number of pairs of neighbours
+# that the check tries.
 N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
 
 
 @dataclass(frozen=True)
 class _InMemory:
-    """Records in memory that replace a part on disk."""
+    """A part of partitioned records: it is in memory, in place of a part on disk."""
 
     held: Records
     path: str = "a part"

@@ -14,8 +14,8 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Kinds of released answers. Floating-point arithmetic affects each in another way: docs/proofs.md,
-# 'Floating point', F1 and F2.
+# Kinds of released answers. Floating-point arithmetic affects each kind in a different way:
+# docs/proofs.md, 'Floating point', F1 and F2.
 NUMBERS = "numbers on a grid"
 WHOLE = "whole numbers"
 CHOICES = "choices and labels"
@@ -34,8 +34,8 @@ def fits(
     """Train `n` times with one stream; yield the same models as `fit_records`, bit for bit.
 
     This is faster than `fit_records`: records are not sealed, and parameters and records are
-    checked once, not `n` times, as these checks take most of the time on tiny data. The learner's
-    own code draws and uses the noise.
+    checked once, not `n` times, as these checks take most of the time on tiny data. A curator draws
+    the noise, and the learner's own code uses it, as in a real fit.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes)
@@ -51,7 +51,7 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return a copy of a learner, prepared as by `fit_records` right before training."""
 
     def train_nothing(blank: object, learners: Any, *arguments: Any) -> None:
-        """Train nothing."""
+        """Set an empty statement on each learner, and train nothing."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()
             each._fitted_statement = PrivacyStatement(

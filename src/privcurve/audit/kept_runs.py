@@ -17,7 +17,8 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Records
 from privcurve.privacy.selection import Runs
 
-# Number of records, and three prescribed scores, in place of real scores with noise.
+# Number of records. Then three scores that the check prescribes, in place of real scores with
+# noise.
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
@@ -33,7 +34,8 @@ class _Given(Replay):
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        # Prescribe the scores only here: a fit without runs has other events at these places.
+        # Prescribe the scores only when runs are drawn: a fit without runs has other events at
+        # these places of the script.
         self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 

@@ -1,4 +1,4 @@
-"""The measured ε of a method of a study: a lower bound by label canaries, at its own setting."""
+"""The measured ε of a study's method: a lower bound by label canaries, at the method's setting."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from privcurve.learners import own, registry
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
-# ε that the audited fits claim.
+# The ε that the audited fits claim.
 EPSILON = 1.0
-# Fits on each of the two tables of canaries.
+# Number of fits on each of the two tables of canaries.
 FITS = 50
 TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger bound of the two tables, its guesses, and why there is none."""
+    """The larger bound on ε of two tables, its table and guesses; or why there is no bound."""
 
     epsilon: float = math.nan
     table: str = ""
@@ -33,8 +33,8 @@ class Measured(NamedTuple):
 def contract_of(method: Method) -> str:
     """Return the result of the contract for a method's learner.
 
-    Tests try the settings of `CASES`: a learner of the project that broke the contract would fail
-    them.
+    For learners of this project, it is `KEPT` if the learner is in `CASES`: tests check these
+    cases, and fail if a learner breaks the contract.
     """
     tried = own.KEPT if method.learner in {case.learner for case in CASES} else own.NOT_TRIED
     return method.contract or tried
@@ -43,8 +43,9 @@ def contract_of(method: Method) -> str:
 def measure(method: Method, n_fits: int = FITS) -> Measured:
     """Return a lower bound on ε of fits that claim `EPSILON`, with confidence 1 − `REPORTED_ERROR`.
 
-    The two tables have canaries as bins of an ordered and of an unordered column, and each has half
-    of the error. The result does not depend on the seed of a run.
+    The canaries of one table are bins of an ordered column, those of the other bins of an unordered
+    column. The bound of each table may be wrong with half of `REPORTED_ERROR`. The result does not
+    depend on the seed of a run.
     """
     if method.claim == PRIVATE_COLUMNS:
         return Measured(reason=f"canaries have no {PRIVATE_COLUMNS}")
@@ -54,7 +55,8 @@ def measure(method: Method, n_fits: int = FITS) -> Measured:
     for table, is_ordered in TABLES.items():
         try:
             guesses = _guess(method, table, is_ordered, n_fits)
-        # A learner, perhaps a user's, may fail in any way on such a table; its runs stay.
+        # A learner, perhaps a user's, may fail in any way on such a table. This must not lose the
+        # study's runs.
         except Exception as error:
             return Measured(reason=f"{type(error).__name__}: {error}")
         lower = guesses.refuted_epsilon(method.delta, REPORTED_ERROR / len(TABLES))

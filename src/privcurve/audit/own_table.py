@@ -28,11 +28,11 @@ from privcurve.releases.request import ESTIMATE, MADE_UP, Request, check_parts, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Number of fits for each value of the secret of each canary, to choose a canary and a threshold.
+# Number of fits for each canary and each value of its secret, to choose a canary and a threshold.
 TRIED = 200
 # Number of fits for each value of the secret of the chosen canary, to measure the attack.
 FITS = 1_000
-# Smallest useful number of fits.
+# Smallest number of fits for which the result is useful.
 LEAST = 50
 # Number of fits between two reports of progress.
 AT_ONCE = 25
@@ -87,7 +87,7 @@ class Attack:
 
     @property
     def cited(self) -> Cited:
-        """The numbers that a card may cite."""
+        """The numbers of the attack that a model card may cite."""
         n_fits = len(self.negative) + len(self.positive)
         return Cited(self.right, self.error, self.most, n_fits)
 
@@ -174,7 +174,7 @@ def attack(
 def make_table(description: Description, request: Request) -> Records:
     """Return random records, drawn from public facts alone; their labels depend on their bins.
 
-    The description has their number; if the number of records is private, it is `n_estimate`.
+    The number of records is in the description; if it is private, `n_estimate` replaces it.
     """
     domain, n = description.domain, description.n_rows
     if request.relation == words.ADD_REMOVE:
@@ -270,7 +270,7 @@ def draw(result: Attack) -> Figure:
 
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
-    """Return the largest share of true positives under (ε, δ), by share of false positives."""
+    """Return the largest share of true positives under (ε, δ) for each share of false positives."""
     odds = math.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 

@@ -1,4 +1,4 @@
-"""Neighbouring datasets: two sets that differ in one record, and how they differ."""
+"""Pairs of neighbouring tables: tables that differ in one record, and how they differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair:
 
     @property
     def labels(self) -> Floats:
-        """A sign for each row of `canaries`: Σ sign · score tends to be larger on the left side."""
+        """A sign for each row of `canaries`; Σ sign · score tends to be larger on the left side."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -193,18 +193,19 @@ def cross_columns() -> Pair:
 
     The positive record is in bin 0 of both columns. The negative record, which is replaced, is in
     bin 0 of the first column on the left side, and of the second column on the right side. So the
-    question that separates the labels depends on the side, and all leaves of both questions change.
-    Among all pairs of two or three such records, this pair is the worst for the published DPBoost.
+    side decides which column separates the labels, and both leaves of a split by either column
+    change. Among all pairs of two or three such records, this pair is the worst for the published
+    DPBoost.
     """
     name = "two records, columns that change places"
     return replace_record(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
 
 
 def lone_record(n_codes: int = 2) -> Pair:
-    """Return one positive record, in the first bin on the left and in the last on the right.
+    """Return a pair of one positive record: in the first bin on the left, in the last on the right.
 
-    Learners predict the negative class for bins without records: a teacher of bagging votes + only
-    for the first bin on the left side, and only for the last bin on the right side.
+    Learners predict the negative class for bins without records. So a teacher of bagging votes +
+    only for the first bin on the left side, and only for the last bin on the right side.
     """
     name = f"one record alone, in one of {n_codes} bins"
     return replace_record(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))

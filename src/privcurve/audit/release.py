@@ -50,7 +50,8 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-# Numbers of records, ε and hold-out share: large enough that measures exceed their noise.
+# Numbers of records for training and testing, ε, and the share of held-out records: large enough
+# that measures exceed their noise.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
 # Name of the ledger entry of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
@@ -72,10 +73,12 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-# Number of lines of each person in the table, and the most records of a person in a training.
+# Number of lines of each person in the table, and largest number of records of a person in a
+# training.
 LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
-# Variants of the description: all are tried with `OF_ALL_KINDS`, other learners with the first.
+# Variants of the description. The learner `OF_ALL_KINDS` is tried with all of them, other learners
+# with the first only.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
@@ -139,7 +142,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         n_lines, n_kept = (LINES, AT_MOST) if kind == PERSONS else (1, 1)
         changed = set[bool]()
         for n_before in range(N // n_lines):
-            # One neighbour differs in the last training record, one in the last held-out record.
+            # Try two neighbours: one differs in the last training record, the other in the last
+            # held-out record.
             place = (N // n_lines - 1 - n_before) * n_kept
             held = bool(public_split(np.array([place]), HOLDOUT)[0])
             if held in changed or (changed and relation == ADD_REMOVE):
@@ -149,8 +153,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # Where the part or party of a record depends on all rows, a changed record also
-                # moves others, so that changes are no sensitivities.
+                # If the part or party of a record depends on all rows, a changed record also moves
+                # other records, so the changes are larger than the sensitivities.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -159,7 +163,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
 
 
 def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> None:
-    """Check that a changed record affects only one of training and hold-out, not both."""
+    """Check that a changed record affects either the training or the hold-out, not both."""
     moved = {
         _is_of(leader, holdout.WHAT)
         for leader, follower in zip(leaders, followers, strict=True)
@@ -206,7 +210,10 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
 def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line], list[Line]]:
     """Return the tables of :func:`_one` with the `n_lines` records of one person changed.
 
-    `n_after` records follow the changed ones; in the test part the changed records are the last.
+    Under add-remove, these records are left out instead; `n_after` is 0 then.
+
+    In the training table, `n_after` records follow the changed ones; in the test table, the changed
+    records are the last.
     """
     sides = _one()
     for part, after in zip(sides, (n_after, 0), strict=True):
@@ -288,7 +295,7 @@ def _release(
             released = releasing.release(request)
             day = released.release.facts["at"].partition("T")[0]
             texts = {
-                # Midnight may come between the two releases.
+                # The date on the card changes if midnight comes between the two releases.
                 name: released.path(name).read_text().replace(day, "today")
                 for name in (MODEL, CARD, PAGE)
             }
@@ -309,7 +316,7 @@ def _release(
             raise BreachError(CONTROL, why) from error
     for replay in used:
         replay.close()
-        if replay.statement is None:  # a curator outside a fit
+        if replay.statement is None:  # this curator answers outside of a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement(
                 "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD

@@ -26,7 +26,8 @@ from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVE
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
-# The conditions of the contract, and the fault SEALED: a fit inspected sealed values.
+# The conditions of the contract that a fit can break; SEALED is the fault that a fit inspects
+# sealed values.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -34,8 +35,8 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR: it decides, whatever the scores
-# are, but is small enough that sums show the scores to eight digits.
+# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR: such noise decides, whatever
+# the scores are, but it is small enough that the sums show the scores to eight digits.
 FAR = 2.0**22
 # Largest score that a loop may add to its noise, in units of the noise.
 NEARLY = 2.0**20
@@ -50,16 +51,17 @@ MINIMA = (0.3, 1.0, 10.0)
 # Relative tolerance for the solver's error, where it must reach a prescribed minimum.
 SOLVED = 1e-4
 
-# Two kinds of events: a minimised objective, and noise for a compiled loop.
+# Two kinds of events. OBJECTIVE: the curator minimises an objective. HANDED: it gives noise to a
+# compiled loop.
 OBJECTIVE = "objective"
 HANDED = "noise"
 
-# The scores of the pieces of an interval are compared at this number of points.
+# Number of points of an interval at which the scores of the two sides are compared.
 POINTS = 500
 
 
-# The position of an event: the path to its curator (empty, or the index of a party), and the index
-# among the curator's events.
+# The position of an event: the path to its curator (empty, or the index of a party), then the
+# event's index among the events of this curator.
 Place = tuple[int, ...]
 
 
@@ -69,7 +71,7 @@ class BreachError(RuntimeError):
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
         self.point, self.why, self.tables = point, why, tables
-        end_fit(self)  # even if a learner catches it
+        end_fit(self)  # ends the fit even if a learner catches the error
 
     def __str__(self) -> str:
         names = ("\n  one table:   ", "\n  its neighbour: ")
@@ -79,7 +81,8 @@ class BreachError(RuntimeError):
 
 def _rows(records: Records) -> str:
     columns = (part.tolist() for part in (records.codes, records.labels, records.counts))
-    label_format = "+d" if records.labels.dtype == np.int8 else "d"  # signs, or class positions
+    # Labels are signs or class positions.
+    label_format = "+d" if records.labels.dtype == np.int8 else "d"
     return "; ".join(
         f"{codes} labelled {label:{label_format}}" + f" ({n} times)" * (n > 1)
         for codes, label, n in zip(*columns, strict=True)
@@ -90,7 +93,7 @@ def _rows(records: Records) -> str:
 class Event:
     """One call of a fit."""
 
-    kind: str  # names the method of the curator
+    kind: str  # names the method of the curator that answers
     calls: NDArray[Any]  # one call, or one for each position along the first axes of `exact`
     # The exact values, in units of the noise scale. If a compiled loop adds them to the noise,
     # `Replay.close` sets them.
@@ -137,7 +140,7 @@ class Replay(Curator):
     Answers and public coins are functions of `seed`, so they are equal on both sides. A replay with
     a `leader` (the replay of the first side) repeats the leader's answers; other replays take an
     answer from `script`, if it has one for the event's place, or draw it. For a party, `path` is
-    its index. The call `redrawn` draws another batch than the leader's.
+    its index. The call with the name `redrawn` draws another batch than in the leader's fit.
     """
 
     def __init__(
@@ -162,7 +165,8 @@ class Replay(Curator):
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
         self.dealt = False  # whether the fit shuffled its records, e.g. to deal them to parts
-        self.unseen = ""  # a part of the fit whose answers cannot be prescribed, or empty
+        # A part of the fit with answers that the replay cannot prescribe; empty if none.
+        self.unseen = ""
 
     @property
     def runs(self) -> list[Replay]:
@@ -181,7 +185,7 @@ class Replay(Curator):
 
     @property
     def all_unseen(self) -> str:
-        """A part of the fit, its runs or parties whose answers cannot be prescribed; or empty."""
+        """`unseen` of this curator, or else of one of its runs or parties; empty if none is set."""
         others = (other.all_unseen for other in (*self.runs, *self.holders))
         return self.unseen or next(filter(None, others), "")
 
@@ -219,7 +223,8 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
                 raise BreachError(CONTROL, "a party less")
-            # Loops with answers that cannot be prescribed may reject a random number of coins.
+            # A loop whose answers cannot be prescribed may use a random number of coins, as it
+            # rejects some.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
                 raise BreachError(CONTROL, "another number of public coins")
@@ -350,7 +355,8 @@ class Replay(Curator):
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         def draw() -> Floats:
             if calls.size and calls.flat[0].mechanism in SELECTIONS:
-                # A random order of the candidates: the loop chooses the first allowed one.
+                # The prescribed noise gives the candidates a random order: the loop chooses the
+                # first allowed one.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)

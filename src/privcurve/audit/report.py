@@ -74,7 +74,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Round down: a claim above the exact number could not be refuted.
+    # Round down: the trainings could not refute a claim that is above the exact number.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]

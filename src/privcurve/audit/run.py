@@ -150,7 +150,7 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 
 
 def reservations_of(statement: PrivacyStatement) -> str:
-    """Return the reservations of a statement of published noise; empty for other statements.
+    """Return the reservations of a statement with published noise; empty for other statements.
 
     They may warn that the claim can be refuted.
     """
@@ -160,7 +160,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``violated``; or ``stands`` if the found ε is above 0; or ``found nothing``."""
+    """Return ``violated``, else ``stands`` if the found ε is above 0, else ``found nothing``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

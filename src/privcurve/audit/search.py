@@ -30,11 +30,12 @@ VERDICT_ERROR = 1e-4
 # near each end.
 N_THRESHOLDS = 64
 
-# A column of fitted states counts as outcomes if it has at most MOST_OUTCOMES distinct values, and
-# at least PER_OUTCOME trainings per value on average; otherwise it counts as a score.
+# The values of a column of fitted states count as discrete outcomes if there are at most
+# MOST_OUTCOMES distinct values, and at least PER_OUTCOME trainings per value on average; otherwise
+# they count as scores.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
-# Only this number of columns, those with the best quick estimates, is searched in full.
+# Only the columns with the best quick estimates, at most this many, are searched in full.
 MOST_COLUMNS = 6
 
 # Relative tolerance for the rounding of exact probabilities.
@@ -45,7 +46,7 @@ LOSS_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst pair of a search, and the evidence that it gives."""
+    """The worst pair of a search, and its evidence against the claim."""
 
     pair: Pair
     # The exact ε of the searched pairs, or a lower bound on the true ε. A sampled bound may be
@@ -54,13 +55,16 @@ class Worst:
     delta: float  # exact δ at the claimed ε; NaN when sampled
     violated: bool  # whether the claim is refuted; when sampled, by a bound at `VERDICT_ERROR`
     event: str  # the event that distinguishes the two sides
-    n_pairs: int  # pairs searched
+    n_pairs: int  # number of pairs searched
 
 
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
 ) -> Worst:
-    """Return the pair with the largest exact ε; `distribution` has all transcripts of a table."""
+    """Return the pair with the largest exact ε.
+
+    `distribution` returns the probabilities of all transcripts of fits on a table.
+    """
     distributions: dict[bytes, Floats] = {}
 
     def distribution_of(side: Records) -> Floats:
@@ -94,7 +98,7 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     """Return the pair with the largest privacy loss of an output, which bounds ε from below.
 
     The result can refute claims with δ = 0 only: the probabilities of a small set around the output
-    have nearly the same ratio, but the set may be less likely than δ.
+    have nearly the same ratio, but for δ > 0, the set may be less likely than δ.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
@@ -132,7 +136,7 @@ class Event:
     """A set of outputs, as a predicate."""
 
     holds: Callable[[NDArray[Any]], Bools]
-    forward: bool  # whether it is likelier on the left side
+    forward: bool  # whether the set is likelier on the left side
     text: str  # describes the set
 
 

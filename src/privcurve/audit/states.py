@@ -22,7 +22,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 # Name of the column with the score of the canary; the other columns are attributes.
 SCORE = "score of the canary"
 
-# Padding, where an attribute has fewer numbers than in another fit.
+# Padding where an attribute has fewer numbers in one fit than in another.
 ABSENT = -1e30
 
 
@@ -30,7 +30,7 @@ ABSENT = -1e30
 class States:
     """The fitted states of many models."""
 
-    # By attribute, its numbers in each fit: (n_fits, n_numbers), padded with `ABSENT`.
+    # For each attribute, its numbers in each fit: (n_fits, n_numbers), padded with `ABSENT`.
     columns: Mapping[str, Floats]
     # The distinct values of 1/scale of the statement's Laplace and Gaussian noise; they convert
     # numbers to units of the noise.
@@ -71,7 +71,7 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 
 class _Holder(NamedTuple):
-    """What `_leaves` yields for a container: its type, number of parts, and shape or names."""
+    """A container as `_leaves` yields it: its type, its number of parts, and its shape or names."""
 
     kind: type
     n_parts: int

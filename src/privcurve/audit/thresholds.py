@@ -3,8 +3,8 @@
 A replay (`replay_fits`) reads the scores that a loop adds to its noise, but does not test the
 loop's decisions: a loop that counts its scores twice, or halves the noise of a choice, would spend
 a multiple of its ε unnoticed. So this check sets the noise of one decision close to its threshold:
-minus the score of a label, or a tie between two candidates. The fitted state must change with the
-sign of the sum of score and noise, and only with it.
+to minus the score of a label, or to a tie between two candidates. The fitted state must change with
+the sign of the sum of score and noise, and only with it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from privcurve.privacy.mechanisms import SELECTIONS
 # scores to a millionth.
 NEAR = (1e-3, 2e-3)
 
-# The noise at which two candidates tie: 0, and a rare large value. A loop that clips its noise
-# would decide the second case by its scores alone.
+# Noisy scores at which two candidates tie: 0, and a large value, which is rare in real fits. A loop
+# that clips its noise would decide the second tie by its scores alone.
 LEVELS = (0.0, 30.0)
 
 # The check tries at most this number of decisions of an event: half of them with the largest
@@ -104,7 +104,7 @@ def _is_choice(event: Event) -> bool:
 
 
 def _parts(event: Event) -> Iterator[Part]:
-    """Yield up to `MOST` decisions with scores: the largest scores, and others spread evenly."""
+    """Yield up to `MOST` decisions that have scores: with the largest scores, and spread evenly."""
     spread = np.abs(event.exact)
     if _is_choice(event):
         spread = np.empty(event.shape[:-1])

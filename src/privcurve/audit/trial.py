@@ -18,7 +18,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED
 def try_case(case: Case) -> Verdict:
     """Run all checks on a case, up to the first breach; return their joint verdict."""
     verdict = check(case)
-    # A test runs this check for the learners of this project.
+    # Only for a user's own learner: for the learners of this project, a test runs this check.
     at_size: list[Callable[[Case], Verdict]] = [check_at_size] * (case.learner in own.names())
     for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
         if not verdict.breach:
@@ -42,7 +42,7 @@ def try_own(name: str) -> Finding:
                 if verdicts[-1].breach:
                     break
     except Exception as error:
-        # An error outside of a fit: a learner that can't be checked counts as broken.
+        # The error is outside of a fit. A learner that can't be checked counts as broken.
         return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 

@@ -19,16 +19,17 @@ from privcurve.coding import Floats
 
 # There is a column for the difference of each pair of an attribute's first MOST_PAIRED numbers.
 MOST_PAIRED = 8
-# Decimals of differences and checksums; more decimals would show rounding errors.
+# Number of decimals of differences and checksums; more decimals would show rounding errors.
 DIGITS = 9
 # There is a column for each of an attribute's first MOST_NUMBERS numbers.
 MOST_NUMBERS = 64
 # Number of cells into which the likelihood ratio divides the values of a column.
 N_CELLS = 12
 
-# Noise of single precision can reveal the exact number. A number has single precision if its
-# relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless it
-# has so few digits that it may be exact. A column shows which of the first _BITS numbers have it.
+# Noise of single precision can reveal the exact number. A number counts as of single precision if
+# its relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless
+# it has so few digits that it may be exact. One column shows which of an attribute's first _BITS
+# numbers are of single precision.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
@@ -81,7 +82,7 @@ def _checksums(values: Floats) -> Floats:
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
-    """Return the columns of one attribute by name; `rates` is empty if all numbers are integers."""
+    """Return the columns of one attribute by name; `rates` is `States.rates`, () for integers."""
     columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         columns[f"all of {name}"] = _checksums(values)
@@ -107,7 +108,7 @@ def _single(values: Floats) -> Floats:
 def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
     """Return the log-likelihood ratios of the rows of both sides, estimated from the first `n`.
 
-    Columns count as independent.
+    The estimate treats columns as independent.
     """
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):

@@ -49,23 +49,23 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# At least REAL_FITS fits are trained, and up to MOST_FITS until each distribution has ENOUGH draws:
-# these suffice to detect noise of half the scale.
+# The check trains at least REAL_FITS fits, and continues up to MOST_FITS fits until it has ENOUGH
+# draws of each distribution: so many draws suffice to detect noise of half the scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Marks draws that are all float32 numbers: they have too few digits to hide a number. A double is
-# so near to a float32 by chance once in 30,000 times.
+# Marks draws that are all float32 numbers: they have too few digits to hide a number. One of 30,000
+# random doubles is so near to a float32 by chance.
 SINGLE = " of single precision"
 
-# The first draws of a fit, up to this number, are tested for correlation.
+# The check tests the first draws of a fit, up to this number, for correlation.
 COMPARED = 60
 
 # Probability of a false alarm of each test.
 FALSE_ALARM = 1e-6
 
-# Distributions with one informative draw per fit, for which `REAL_FITS` fits suffice.
+# Distributions with one draw per fit, but an informative one: `REAL_FITS` fits suffice for them.
 TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 
 
@@ -122,7 +122,8 @@ class Watch(Curator):
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         answer = super()._share(call, exact, parts, unit)
         if unit:
-            # Undo the rounding: a random point of the interval that rounds to this share.
+            # Undo the rounding: take a random point of the interval of numbers that round to this
+            # share.
             within = unit * (self._within.random(exact.shape) - 0.5)
             self._shares.append((call, parts, (answer - exact + within) / call.scale))
             if parts == 1:
@@ -141,7 +142,7 @@ class Watch(Curator):
         chosen = super()._choose(call, scores)
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        # A random point of the chosen candidate's interval of levels.
+        # Take a random point of the chosen candidate's interval of levels.
         chances = probabilities(scores, 1 / call.scale)
         level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
         self.drawn.append(("choice", np.array([level / float(chances.sum())])))
@@ -158,7 +159,7 @@ class Watch(Curator):
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
-        # The norm has a Gamma distribution.
+        # The norm of the vector has a Gamma distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt
@@ -218,7 +219,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
 def _p_of_spread(levels: Floats) -> float:
     """Return the p-value of a test of uniform levels that is sensitive to a wrong noise scale.
 
-    It uses the distances of levels from the middle.
+    It uses the distances of the levels from ½.
     """
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))
@@ -235,6 +236,7 @@ def _correlated_draws(fits: Sequence[Floats]) -> str:
     r = np.corrcoef(scores, rowvar=False)[np.triu_indices(width, 1)]
     n = len(fits)
     worst = min(float(np.abs(r).max()), 1 - 1e-12)
-    # For independent normal variables the correlation has Student's t distribution.
+    # For independent normal variables, this function of the correlation r has Student's t
+    # distribution: r·√((n − 2)/(1 − r²)).
     p = len(r) * 2 * float(stats.t(n - 2).sf(worst * np.sqrt((n - 2) / (1 - worst**2))))
     return f"two draws of a fit go together (p = {p:.2g})" if p < FALSE_ALARM else ""

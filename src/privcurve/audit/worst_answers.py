@@ -23,15 +23,15 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
 
-# A part of an event, with an answer of its own: the index of one choice or label of a compiled
-# loop; otherwise (), the entire event.
+# A part of an event that has an answer of its own: for a compiled loop, the index of one choice or
+# label; for other events (), which is the entire event.
 Part = tuple[int, ...]
 
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
     """Return the largest privacy loss of a fit's answers that a greedy search finds.
 
-    It is infinite if the two sides differ in their calls.
+    The result is infinite if the two sides make different calls.
     """
     return max(
         _loss_of_answers(learner, pair.left, pair.right),
@@ -88,10 +88,10 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
-    """Return the loss of the present answer to a part of an event, and the worst answer.
+    """Return the loss of the replayed answer at a part, and the answer with the largest loss.
 
-    The loss is the log ratio of the answer's probabilities, the side of `one` over the side of
-    `other`. The worst answer has the largest loss.
+    The privacy loss of an answer is ln(P/P′): P is its probability on the side of `one`, P′ on the
+    side of `other`.
     """
     call: Any = one.calls[part[: one.calls.ndim]]
     left, right, answer = one.exact[part], other.exact[part], one.answer[part]
@@ -118,8 +118,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # A score of 0 may be padding without a candidate: take the smaller of the losses with and
-    # without these.
+    # A score of 0 may be padding without a candidate: compute the losses with and without such
+    # scores, and take the smaller ones.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

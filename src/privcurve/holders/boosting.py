@@ -18,7 +18,7 @@ from privcurve.kernels.trees.form import NO_QUESTION, ranges
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
-# Values of leaves are clipped to ± this number, before the learning rate multiplies them.
+# The values of leaves are clipped to ± this number; then the learning rate multiplies them.
 LARGEST_VALUE = 2.0
 
 
@@ -64,11 +64,11 @@ def boost(
 ) -> Floats:
     """Return the contribution of each leaf to the scores: (n_trees, n_leaves, n_outputs).
 
-    Each round trains a batch of trees by one Newton step. For each leaf, a party sends the sum G of
-    its records' clipped residuals, and the sum of the residuals' norms. The curvature H is the
-    second sum times :func:`curvature_share`. The value of a leaf is −G/(max(H, 0) + λ), clipped to
-    ±2, where λ is 1 plus two standard deviations of the noise of H. The learning rate multiplies
-    the values, and the trees of a batch are averaged.
+    Each round trains a batch of trees by one Newton step. For each leaf, a party sends the sum of
+    its records' clipped residuals, and the sum of the norms of these residuals. G is the first sum
+    over all parties; the curvature H is the second sum times :func:`curvature_share`. The value of
+    a leaf is −G/(max(H, 0) + λ), clipped to ±2, where λ is 1 plus two standard deviations of the
+    noise of H. The learning rate multiplies the values, and the trees of a batch are averaged.
 
     `done`, if given, is called after each batch with the share of the trees that are finished.
     """

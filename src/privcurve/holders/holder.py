@@ -28,7 +28,8 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# A party caches the counts of at most this many nodes: two suffice for the children of a split.
+# A party caches the counts of at most this number of nodes: two suffice for the two children of a
+# split.
 KEPT = 2
 
 # The answer of `best`, in place of a position, for a node with fewer than two records.
@@ -38,12 +39,13 @@ NONE = -1
 class Ballot(NamedTuple):
     """How a party chooses the question for which it votes, by noisy scores."""
 
-    # `exponential` (proved): the score is −F of a split, F as in `weighted_impurity`, and the
-    # probability of a question is proportional to e^(rate · score). `laplace` (published): the
-    # score is the gain J, with noise of scale 2Δ(m)/rate, for m records in the node.
+    # `exponential` (proved): the score of a question is −F, where F is the sum of
+    # :func:`weighted_impurity` over both sides of its split; the probability of a question is
+    # proportional to e^(rate · score). `laplace` (published): the score is the purity gain of
+    # :func:`family_gains`, with noise of the scale that :func:`published_scale` returns.
     mechanism: str
     criterion: str  # a name of `CRITERIA`
-    rate: float  # infinite: no noise
+    rate: float  # infinite without noise
     what: str = ""  # the ledger entry that pays for the vote
 
 
@@ -81,7 +83,7 @@ class Holder(Protocol):
         """Add up residuals and their norms by leaf: (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
-        """Add, to the score of each record, the values of its leaves in the last trees."""
+        """Add to each record's score the values of the leaves that it reaches in the last trees."""
 
 
 class HolderRows(NamedTuple):
@@ -103,8 +105,8 @@ def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
 def published_scale(size: int, criterion: str, rate: float) -> float:
     """Return 2Δ(m)/rate, the published scale of the noise of a gain; 0 at an infinite rate.
 
-    m is `size`, the number of records in the node, but at least 2, as below two records all gains
-    are 0 or −1.
+    Δ(m) is the published sensitivity of a gain. m is `size`, the number of records in the node, but
+    at least 2, as all gains of fewer records are 0 or −1.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
@@ -114,8 +116,8 @@ def leaf_sums(
 ) -> tuple[Ints, Ints]:
     """Return the leaf of each row in each tree, and the sums of clipped residuals by leaf.
 
-    The leaves have the shape (n_trees, n_rows), the sums (n_trees, n_leaves, n_outputs + 1). Sums
-    are whole numbers of `trees.unit`.
+    The leaves have the shape (n_trees, n_rows), the sums (n_trees, n_leaves, n_outputs + 1). The
+    sums are integers, in units of `trees.unit`.
     """
     n_inner = trees.columns.shape[1]
     leaves = find_leaves(rows.bins, trees.trees())
@@ -133,7 +135,9 @@ def _leaf_answers(
     trees: DrawnTrees,
     n_classes: int,
 ) -> tuple[Ints, Floats]:
-    """Add the last trees' values to `scores`; return each row's leaves in `trees`, and their sums.
+    """Add the last trees' values to `scores`; return each row's leaf in each of `trees`, and sums.
+
+    The sums are of clipped residuals by leaf, as in :func:`leaf_sums`, but floats.
 
     `leaves` and `values` are the rows' leaves in the last trees and the values of these leaves;
     None before the first trees.
@@ -197,7 +201,8 @@ class LocalHolder:
         self.questions = questions
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
-        # This opens a sealed value, which is allowed: each party's number of records is public.
+        # This opens a sealed value. That is allowed, because each party's number of records is
+        # public.
         self._size = int(open_values(rows.counts).sum())
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))

@@ -1,4 +1,4 @@
-"""The party of random trees whose records are partitioned, as they do not fit into memory."""
+"""A party of random trees with partitioned records, which do not fit into memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Round(NamedTuple):
 
 
 class LeafRows:
-    """Rows of one part, with scores that each call updates by the rounds since the last call."""
+    """Rows of one part, with their scores. Each call first adds the rounds since the last call."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
@@ -50,7 +50,7 @@ class LeafRows:
             for past in rounds[self._n_rounds :]:
                 leaves = find_leaves(bins, past.trees.trees()) - n_inner
                 add_leaves(leaves, past.values, self._scores[chunk])
-            # For two classes, labels are −1 and +1, and classes 0 and 1.
+            # If there are two classes, their labels −1 and +1 become the class positions 0 and 1.
             classes = np.maximum(labels[chunk], 0).astype(np.int64)
             rows = HolderRows(bins, classes, counts[chunk])
             _, sums = leaf_sums(rows, self._scores[chunk], trees, self._n_classes)

@@ -19,16 +19,17 @@ CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# Rings of secure sums, which add integers modulo 2^bits: the number of bits, and how many of them
-# a number may use. 50 of 64, as floating-point numbers are exact to 53 bits. A sum takes the first
-# ring that is fine enough.
+# Rings of secure sums, which add integers modulo 2^bits: the number of bits of the ring, and how
+# many of them a number may use. In the ring of 64 bits a number may use only 50, because
+# floating-point numbers are exact to 53 bits. A sum takes the first ring that is fine enough.
 RINGS = {32: 30, 64: 50}
 
-# Each share of noise is rounded separately to units. Rounding costs no privacy if a unit is at most
-# scale/(FINEST · √shares): docs/proofs.md, 'Trust'.
+# Each party rounds its share of the noise to multiples of a unit. Rounding costs no privacy if a
+# unit is at most scale/(FINEST · √shares): docs/proofs.md, 'Trust'.
 FINEST = 4.0
 
-# A ring has room for noise of this many scales: a sum leaves it with negligible probability.
+# A ring has room for noise of up to this number of noise scales: a sum overflows with negligible
+# probability.
 FAR = 64.0
 
 
@@ -38,9 +39,10 @@ class MessageNoise(NamedTuple):
     mechanism: str  # `laplace` or `gaussian`
     scale: float  # b or σ of the noise that the guarantee needs in a sum; 0 without noise
     parts: int = 1  # number of shares that add up to this noise: each party adds one share
-    # A power of two: numbers are integer multiples of it. 0: numbers may have any fraction.
+    # A power of two: the numbers of a message are integer multiples of it. 0: any numbers.
     unit: float = 0.0
-    # Bits of a number in the ring, where 1 represents `unit`; 0 without a ring: floats are sent.
+    # Number of bits of the ring, in which the integer 1 represents `unit`. 0 without a ring:
+    # messages are floats.
     bits: int = 0
     what: str = ""  # the ledger entry that pays for the message
 
@@ -68,8 +70,8 @@ class Sums:
 
     n_holders: int
     secure: bool = False
-    # Maximum number of parties that reveal their shares of the noise to the server: the shares of
-    # the other parties alone add up to the noise for the guarantee.
+    # Maximum number of parties that reveal their shares of the noise to the server. The shares of
+    # the other parties alone add up to the noise that the guarantee needs.
     n_colluding: int = 0
 
     @property
@@ -79,7 +81,7 @@ class Sums:
 
     @property
     def excess(self) -> float:
-        """The variance of a sum's noise, divided by the variance for the guarantee."""
+        """The variance of a sum's noise, divided by the variance that the guarantee needs."""
         return self.n_holders / self.parts
 
     def release(

@@ -21,10 +21,10 @@ class Transcript:
     # Bits that each party sent to the server, by round.
     sent: list[list[int]] = field(default_factory=list)
     received: int = 0  # bits that the server sent to each party, equal for all
-    n_messages: int = 0  # in both directions
+    n_messages: int = 0  # number of messages in both directions
 
     def begin_round(self) -> None:
-        """Begin a round: the messages of one round do not wait for each other."""
+        """Begin a round: the messages of parties in one round do not wait for each other."""
         self.sent.append([0] * self.n_holders)
 
     @property
@@ -52,7 +52,7 @@ class Transcript:
         return sums.add_up(answers, release)
 
     def tell(self, n_numbers: int, bits: int = 16) -> None:
-        """Record one message of the server to every party: `n_numbers` of `bits` bits each."""
+        """Record a message of the server to every party: `n_numbers` numbers of `bits` bits."""
         self.received += n_numbers * bits
         self.n_messages += self.n_holders
 

@@ -228,7 +228,8 @@ _PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
 LOG_ROOT_TWO_PI = float.fromhex("0x1.d67f1c864beb5p-1")
 # For |x| above this, e^{-x²/2} is 0 in float64.
 _NO_DENSITY = 39.0
-# Terms of the continued fraction at x = 1, for a rest below 2⁻⁵³; larger x need fewer terms.
+# Number of terms of the continued fraction at x = 1: the omitted terms change the value by less
+# than a share of 2⁻⁵³. A larger x needs fewer terms.
 _MOST_TERMS = 350
 
 
@@ -382,7 +383,7 @@ def log_softmax(scores: Floats) -> Floats:
 
 @compiled
 def powers(base: float, n: int) -> Floats:
-    """Return the array 1, base, base², … of length `n`, computed by repeated products."""
+    """Return the array 1, base, base², …, base^(n − 1), computed by repeated products."""
     results = np.ones(n)
     for k in range(1, n):
         results[k] = results[k - 1] * base
@@ -405,7 +406,7 @@ def total(values: Floats) -> float:
 
 @compiled
 def dot(a: Floats, b: Floats) -> float:
-    """Return Σ aᵢbᵢ, computed as four interleaved sums that are added at the end."""
+    """Return Σ aᵢbᵢ, computed as four sums of every fourth product, which are added at the end."""
     first = second = third = fourth = 0.0
     n = len(a) // 4 * 4
     for i in range(0, n, 4):

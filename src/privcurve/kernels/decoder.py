@@ -25,7 +25,7 @@ N_COLUMN = 4  # features of a column, in addition to two means over the states o
 # Outputs for a bin: a gate and an intercept; then, for each window, a weight and a sharpness.
 N_OUT = 2 + 2 * N_WINDOWS
 HEADS = 2  # attention heads between columns
-FAR = 4  # a bin reads the bins at distances 1 and FAR on both sides
+FAR = 4  # a bin of an ordered column reads the bins at distances 1 and FAR on both sides
 # Upper bound of the logarithm of a sharpness, so that its exponential does not overflow.
 MOST_SHARPNESS = 20.0
 
@@ -60,7 +60,8 @@ class Sums(NamedTuple):
 
     positive: Floats  # (n_bins,): sums over the records of the class, all columns concatenated
     negative: Floats  # (n_bins,): sums over all other records
-    deviations: tuple[float, float]  # standard deviations of the noise of `positive`, `negative`
+    # Standard deviations of the noise in `positive` and in `negative`.
+    deviations: tuple[float, float]
     totals: tuple[float, float]  # totals over the records of the class, and over all others
     total_deviations: tuple[float, float]  # standard deviations of the noise of the totals
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
@@ -134,8 +135,9 @@ def _total_of(
 ) -> tuple[float, float]:
     """Estimate the sum over all records from the noisy total and from the sums by bin.
 
-    Each column's sums add up to an estimate of the total. The result is the mean of all estimates,
-    weighted by precision, and at least half of its standard deviation; then this deviation.
+    The sums of each column add up to another estimate of the total. The first result is the mean of
+    all estimates, weighted by precision, but at least half of its standard deviation. The second
+    result is this standard deviation.
     """
     of_columns = 0.0
     for i in range(len(by_bin)):
@@ -168,8 +170,9 @@ def _measure_windows(
 ) -> None:
     """Write the log-ratio and the signal of each window around bin `i` of column `j`.
 
-    The log-ratio compares the sum over the class with the sum over other records, relative to the
-    whole table; the signal is their weighted difference in standard deviations.
+    The log-ratio is ln(sum over the class / sum over other records) in the window, minus the same
+    number for the entire table. The signal is the weighted difference of the two sums, divided by
+    its standard deviation.
     """
     begin, end, q = sums.starts[j], sums.starts[j + 1], level.share
     prior = log(q / (1.0 - q))
@@ -306,7 +309,7 @@ def _mix_columns(
     common: Floats,
     mixed: Floats,
 ) -> None:
-    """Write to `mixed` what each column passes to its bins.
+    """Write to `mixed` the vector that each column adds to the updates of its bins.
 
     It depends on the means over the column's bins, on the other columns (by attention), and on the
     common state.
@@ -360,7 +363,7 @@ def _mix_bins(
 ) -> None:
     """Update the state of each bin from its own state, its neighbours' states and its column.
 
-    A layer of each bin by itself follows.
+    Then another layer updates each bin from its own state alone.
     """
     n, width = states.shape
     square, bias = stage.square[b], stage.square_bias[b]

@@ -6,7 +6,7 @@ import numpy as np
 
 from privcurve.kernels.arithmetic import Floats, compiled, dot, norm
 
-# Maximum number of steps for an eigenvalue. As convergence is cubic, about two steps suffice.
+# Maximum number of steps for one eigenvalue. As convergence is cubic, about two steps suffice.
 MOST_STEPS = 60
 
 

@@ -28,7 +28,9 @@ class CliqueCells(NamedTuple):
     """Positions of the cells of a junction tree's cliques and separators."""
 
     starts: Ints  # (n_cliques + 1,): the first cell of each clique, then the number of all cells
-    own: Index  # (n_cells,): for each cell of a clique, the cell of the clique's separator
+    # (n_cells,): for each cell of a clique, the cell of the clique's separator, in the array of all
+    # separators
+    own: Index
     separated: Ints  # (n_cliques + 1,): the first cell of each separator, then their number
     parents: Ints  # (n_cliques,): the position of each clique's parent; −1 for the root
     # (n_cliques + 1,): where each clique's part of `above` starts; the root's part is empty.
@@ -72,7 +74,7 @@ def triangulate(
     widths : ndarray of shape (n,)
         Number of values of each column.
     most : float
-        The function stops adding up cells when their number exceeds this.
+        Limit of the number of cells: above it, the function stops adding up cells.
     cliques : ndarray of shape (n, n)
         Output: the columns of the clique of each step.
 
@@ -128,7 +130,7 @@ def triangulate(
 
 @jit
 def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
-    """Return the number of cells of the triangulation if one candidate is added as a table.
+    """Return the number of cells of the triangulation after adding each candidate as a table.
 
     Parameters
     ----------
@@ -140,7 +142,7 @@ def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates:
     Returns
     -------
     ndarray of shape (n_candidates,)
-        A number for each candidate, exact up to `most`.
+        The number for each candidate alone: exact up to `most`; larger numbers only exceed `most`.
     """
     sizes = np.zeros(len(candidates))
     cliques = np.zeros(adjacent.shape, np.bool_)
@@ -185,8 +187,8 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
                 largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
                 potentials[first + i] += largest[above[shift + i]]
-    # Now `beliefs` has the probabilities of each clique given its separator, not normalised.
-    # Multiply them by the marginals of the separators, from the root to the leaves.
+    # Now `beliefs` has the probabilities of each clique's cells given its separator, not yet
+    # normalised. Multiply them by the marginals of the separators, from the root to the leaves.
     ratios = np.zeros(separated[n])
     for k in range(n):
         if parents[k] < 0:
@@ -289,10 +291,10 @@ def descend(
 
 @jit
 def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
-    """Compute a column's joint table with some columns of a clique from its table with others.
+    """Compute the joint table of a column with some columns of a clique, from a table with others.
 
-    The column is not in the clique. Given the first part of the clique's columns, it must be
-    independent of the rest of the clique.
+    The column is not in the clique. `before` selects a first part of the clique's columns, `after`
+    a second part. Given the first part, the column must be independent of the rest of the clique.
 
     Parameters
     ----------
@@ -301,7 +303,8 @@ def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: F
     cells : ndarray of shape (n_cells,)
         The clique's table.
     before, after : ndarray of shape (n_cells,)
-        For each cell of the clique, the cell of the first part, and of the second part.
+        For each cell of the clique: the cell of the first part's table, and the cell of the second
+        part's table.
     carried : ndarray of shape (n_after, width)
         Output: the function adds the joint table of the second part and the column.
     """

@@ -19,7 +19,7 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
-# The purity gain that stands for an undefined one, if noisy counts in a denominator add up to 0.
+# Replaces the purity gain where it is undefined: where noisy counts in a denominator add up to 0.
 NO_GAIN = -1.0
 
 
@@ -29,7 +29,8 @@ class Questions(NamedTuple):
     columns: Ints  # (n_questions,): the column of each question
     low: Ints  # (n_questions,): the first bin of the range, numbered through all columns
     high: Ints  # (n_questions,): the last bin of the range
-    numbers: Ints  # (n_questions,): the number of each question in `privcurve.kernels.trees.form`
+    # (n_questions,): the number of each question, as in `privcurve.kernels.trees.form`.
+    numbers: Ints
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
 
 

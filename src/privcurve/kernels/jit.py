@@ -40,7 +40,8 @@ class _Files(IndexDataCacheFile):
             is_current = (version, stamp) == (self._version, self._source_stamp)
             return pickle.loads(packed) if is_current else None
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
-            return None  # the file is missing or incomplete: Numba compiles the function
+            # The file is missing or incomplete; after None, Numba compiles the function.
+            return None
 
     def _name_of(self, key: object) -> str:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
@@ -57,10 +58,10 @@ class _Cache(FunctionCache):
 
 
 def _stamps_of(function: Callable[..., Any]) -> list[Any]:
-    """Return what a function's code depends on outside of its file.
+    """Return stamps of everything outside of a function's file on which its code depends.
 
-    These are the stamps of the files of compiled functions that it names, and the values of its
-    global numbers and tuples.
+    These are the stamps of the files of compiled functions that the function names, and the values
+    of the global numbers and tuples that it uses.
     """
     stamps: list[Any] = []
     for name in function.__code__.co_names:
@@ -96,6 +97,6 @@ def jit(function: Any = None, **options: Any) -> Any:
         warnings.warn(
             "compiled loops can't be cached, so each process compiles its own (up to a minute): "
             "set NUMBA_CACHE_DIR to a folder that can be written",
-            stacklevel=1,  # this line, so that Python warns once for all loops
+            stacklevel=1,  # the warning names this line, so that Python warns once for all loops
         )
     return dispatcher

@@ -21,7 +21,8 @@ from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import pick_least
 
-# A code that no row has. With it, `_vote` treats a constant like the literal of an empty bin.
+# A code that no row has: with this code, `_vote` treats a constant like the literal of an empty
+# bin.
 NO_CODE = np.uint32(2**32 - 1)
 
 
@@ -36,7 +37,7 @@ def boost(
     noise: Floats | None,
     begin: Ints | None = None,
 ) -> tuple[Ints, float]:
-    """Pick a literal in each round, by its noisy error.
+    """Pick in each round the literal with the best noisy error.
 
     Parameters
     ----------
@@ -54,9 +55,9 @@ def boost(
         Whether errors are relative to the total weight |μ| (as published), or to κn
         (docs/proofs.md, 'LazyBB: first rounds').
     noise : ndarray of shape (n_rounds, n_literals), or None
-        Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
-        gives permute-and-flip. Scores are added in place. None if and only if the rates are
-        infinite.
+        Noise that is added to −η_t·error: Gumbel noise gives the exponential mechanism, standard
+        exponential noise gives permute-and-flip. Scores are added in place. None if and only if the
+        rates are infinite.
     begin : ndarray of shape (n_rows,), optional
         The margin of each row before the first round, in votes; 0 by default.
 
@@ -65,11 +66,12 @@ def boost(
     picks : ndarray of shape (n_rounds,)
         The picked literals.
     largest : float
-        κn times the largest normalised weight of all rounds; see ``project``.
+        κn times the largest normalised weight of all rounds, as ``project`` returns it for a round.
     """
     if noise is None:
         noise = np.empty((0, 0))
-    # The kernel counts votes for +1, so convert margins (signed by the label) to scores.
+    # The kernel counts votes for +1, and mirrors the levels of rows with a negative label. So
+    # convert each margin (label · score) to a score.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
     # Numba would compile the kernel again for a read-only array such as a plan's rates: copy it.
@@ -138,7 +140,7 @@ def _add_rows(
     even = n_groups - n_groups % 2
     for i in range(n_rows):
         weight = signed[state[i]] * counts[i]
-        # Two groups at a time: a plain loop compiles to code of half the speed.
+        # Update two groups at a time: a loop over single groups compiles to code of half the speed.
         for g in range(0, even, 2):
             sums[cells[i, g]] += weight
             sums[cells[i, g + 1]] += weight
@@ -236,8 +238,8 @@ def round_scores(
 ) -> Floats:
     """Return the errors of all literals in the round that follows some picks.
 
-    They determine the exact distribution of the next pick. Only tests and audits use this function;
-    it computes errors in another way than :func:`boost`.
+    The errors determine the exact distribution of the next pick. Only tests and audits use this
+    function; it computes errors in another way than :func:`boost`.
 
     Parameters
     ----------

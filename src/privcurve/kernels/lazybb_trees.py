@@ -29,13 +29,13 @@ class BinnedRows(NamedTuple):
     n_bins: Ints  # (n_columns,): number of codes of each column
 
     def questions(self, thresholds: bool) -> Ranges:
-        """Return the questions that trees may ask: one per bin, and with `thresholds` one more."""
+        """Return the questions that trees may ask: one per bin; with `thresholds`, two per bin."""
         width = int(self.n_bins.sum())
         return ranges(np.arange(2 * width if thresholds else width), self.n_bins)
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit. The kernel adds scores to them in place."""
+    """All random numbers of a fit. The kernel adds the scores to this noise in place."""
 
     # Noise of the choices of splits; the last axis has length 0 at ε = ∞.
     # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel or (for permute-and-flip) standard
@@ -109,14 +109,14 @@ def boost_trees(
     -------
     forest : Forest
     largest : float
-        κn times the largest normalised weight of all rounds; see ``project``.
+        κn times the largest normalised weight of all rounds, as ``project`` returns it for a round.
 
     Raises
     ------
     ValueError
         If rates are finite, but `noise` is empty.
     """
-    # The kernel adds no noise if an axis is empty; check that none is needed then.
+    # The kernel adds no noise if an axis is empty: check that there are no finite rates then.
     private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
@@ -158,7 +158,7 @@ def _boost(
     borders = np.empty((n_nodes, 2), np.int64)
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
-    # The level of a row: its first level plus `step` for each correct vote.
+    # The level of a row is its first level plus `step` for each correct vote.
     level = levels.copy()
     by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
     weights = np.zeros(len(by_level), np.int64)

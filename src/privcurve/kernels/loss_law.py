@@ -53,7 +53,7 @@ def _answer_of(loss: float, p: float, r: float, c: float) -> float:
 def _between(low: float, high: float) -> float:
     """Return the probability of N(0, 1) between two numbers.
 
-    It is a difference in the nearer tail, which avoids cancellation.
+    It is computed as a difference of probabilities of the nearer tail, which avoids cancellation.
     """
     if low + high > 0.0:
         low, high = -high, -low
@@ -62,14 +62,14 @@ def _between(low: float, high: float) -> float:
 
 @compiled
 def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -> Floats:
-    """Return the logarithms of masses on a grid that dominate the distribution of a loss.
+    """Return the log masses of a distribution on a grid that dominates the one of a privacy loss.
 
-    :func:`loss_at` defines the loss; the grid has the multiples of `step` from `first` to `last`.
-    The mass between two multiples is divided between them, such that its probability under
-    both mixtures stays the same. Mass below `first` moves up to `first`; mass above `last` is left
-    out.
+    :func:`loss_at` defines the loss, and its two mixtures with p, r and c. The grid has the losses
+    k·step, for k from `first` to `last`. Mass between two grid points moves to both of them, such
+    that its probability under each mixture stays the same. Mass below the grid moves up to its
+    first point; mass above the grid is left out.
     """
-    # Increases that are larger than the rounding errors of a mass, and of its upper part.
+    # Factors that increase a mass, and the part that moves up, by more than their rounding errors.
     more, upward = 1.0 + 2.0**-32, 2.0**-30
     law = np.zeros(last - first + 1)
     low = _answer_of(first * step, p, r, c)
@@ -97,7 +97,7 @@ def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -
 def tilted(law: Floats, first: int, step: float, tilt: float) -> tuple[float, float, float]:
     """Return ln Σ mass·e^(tilt·loss), and the mean and variance of the loss under tilted masses.
 
-    `law` has the logarithms of the masses on the multiples of `step` from `first` on; the tilted
+    `law` has the logarithms of the masses at the losses k·step, from k = `first` on. The tilted
     masses are proportional to mass·e^(tilt·loss).
     """
     most = -np.inf
@@ -123,7 +123,8 @@ def _roots(n: int) -> Complexes:
     cosine, sine = -1.0, 0.0
     at = n // 2
     while at > 1:
-        # Compute the root of half the angle, then its odd powers from the even ones.
+        # Compute the root with half the angle, then its odd powers as products with the even
+        # powers.
         half = math.sqrt(max(0.5 * (1.0 + cosine), 0.0))
         cosine, sine = half, (1.0 if cosine == -1.0 else sine / (2.0 * half))
         at //= 2
@@ -179,7 +180,7 @@ def add_losses(
     law, first, step
         The distribution of one loss: see :func:`tilted`.
     tilt : float
-        The masses are tilted, and scaled to a total of 1.
+        The masses are multiplied by e^(tilt·loss), and scaled to a total of 1.
     n : int
     """
     size = len(spectrum)
@@ -222,11 +223,11 @@ def stage_error(size: int) -> float:
 def excess_above(
     spectrum: Complexes, errors: Floats, epsilon: float, start: int, step: float, tilt: float
 ) -> float:
-    """Return an upper bound on δ(ε) of a sum of losses, up to the scale of its tilted masses.
+    """Return an upper bound on δ(ε) of a sum of losses, divided by Σ mass·e^(tilt·(loss − ε)).
 
-    It is Σ mass·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over all losses above ε, plus all rounding
-    errors. `spectrum` and `errors` are from :func:`add_losses`; the losses are multiples of `step`,
-    from `start` on.
+    The result is Σ (tilted mass)·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over all losses above ε,
+    plus all rounding errors; tilted masses add up to 1. `spectrum` and `errors` are from
+    :func:`add_losses`. The losses are k·step, from k = `start` on.
     """
     size = len(spectrum)
     values = np.conj(spectrum)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 
-# Stop after a step whose largest entry is at most this share of the solution's largest entry.
+# The search ends with the first step whose largest entry is at most this share of the solution's
+# largest entry.
 LAST_STEP = 1e-8
 
 # A step that moves each margin by at most m can't increase the value if m ≤ 1.79.
@@ -25,8 +26,8 @@ LAST_STEP = 1e-8
 # Newton's decrement.
 SURE_MOVE = 1.7
 
-# An increase of the value by less than this share may be due to rounding and is accepted.
-# No step is shorter than the share SHORTEST of Newton's step.
+# An increase of the value by less than this share of the value may be due to rounding, and is
+# accepted. A step is not halved below the share SHORTEST of Newton's step.
 ROUNDING = 1e-13
 SHORTEST = 1e-8
 
@@ -87,7 +88,8 @@ def minimise_logistic(
         if np.isnan(step).any():
             raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
-            # A step about squares the relative error: after this one it is below rounding.
+            # Near the minimum, each step squares the relative error. So after this step the error
+            # is smaller than rounding errors.
             return theta - step
         proposed = theta - step
         moved = y * (offset + times(rows, proposed))

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints, bin_starts
 from privcurve.kernels.jit import jit
 
-# Largest number of cells of a group: the sums of more would not stay in the first-level cache.
+# Largest number of cells of a group: the sums of more cells would not fit into the first-level
+# cache.
 LARGEST_GROUP = 512
-# Number of rows that decide the grouping.
+# Number of rows in the sample that decides which columns form a group.
 SAMPLE = 4096
 # Largest number of possible combinations of bins in a group, which limits the memory for numbering.
 LARGEST_PRODUCT = 2**20
-# A column may join only one of the latest groups, at most this many; this limits the search.
+# A column may join only one of this number of latest groups, which limits the search.
 OPEN_GROUPS = 8
 
 
@@ -60,7 +61,7 @@ def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
     size: list[int] = []
     product: list[int] = []
     for j, column in enumerate(sample):
-        # A new group costs one addition for every row and one for every bin.
+        # A new group of this column costs one addition for each row and one for each bin.
         width = int(n_bins[j])
         best, least, cells, codes = len(joint), n_rows + width, width, column.astype(np.int64)
         for g in range(max(0, len(joint) - OPEN_GROUPS), len(joint)):
@@ -95,7 +96,8 @@ def _number_cells(
         for member in np.flatnonzero(groups == g):
             n_cells = _join(joint, n_cells, columns[member], int(n_bins[member]), joint)
         joints.append(joint)
-        # All rows of a cell have the same bins, so one row of each cell is enough to find them.
+        # All rows of a cell have the same bins, so one row of each cell is enough to find the
+        # cell's bins.
         row = np.empty(n_cells, dtype=np.int64)
         row[joint] = np.arange(n_rows)
         some_rows.append(row)
@@ -112,7 +114,10 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Write a number for each row's pair (joint code, code); return how many pairs occur."""
+    """Number the pairs (joint code, code) that occur; return how many different pairs there are.
+
+    The function writes to `out` the number of each row's pair.
+    """
     number = np.full(n_cells * n_bins, -1, np.int32)
     n_pairs = 0
     for i in range(len(column)):

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints
 from privcurve.kernels.jit import jit
 
-# Number of rows in a block. It is small enough that a column of a block stays in the cache.
+# Number of rows in a block. A block is small enough that one of its columns stays in the
+# processor's cache.
 BLOCK = 1024
 
 

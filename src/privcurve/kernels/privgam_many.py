@@ -29,13 +29,13 @@ class Clipping(NamedTuple):
     # Scores beyond have the first or the last entry.
     table: Floats
     shift: int
-    clip: int  # the residual of a class with the probability 1/2
+    clip: int  # the residual of a record whose class has the probability 1/2
     norm: int  # 1: the L1 norm of a row's sums is at most 2·clip; 2: the L2 norm, √2·clip
 
 
 @jit
 def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
-    """Return the clipped residual s of a record, and write each other class's part of it.
+    """Return the clipped residual s of a record, and write each class's part of s to `parts`.
 
     The probability of a class is proportional to its weight (looked up by its score). s is 1 − p
     for the probability p of the record's own class, or less if the norm would be too large. The

@@ -27,7 +27,7 @@ def fixed_point_bits(n: int) -> int:
 
 
 def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
-    """Return the first level of each row, the highest possible one, and the step per correct vote.
+    """Return the first level of each row, the highest first level, and the step per correct vote.
 
     Weights depend on a row's *level*, an integer that stands for its margin. If all margins start
     at 0 (`begin` is None), the level is the number of correct votes. Otherwise it is the margin
@@ -88,8 +88,8 @@ def project(
     Returns
     -------
     float
-        κn times the largest normalised weight. The privacy proof needs this to be at
-        most 1 (docs/proofs.md, 'LazyBB: weights'); callers check it.
+        κn times the largest normalised weight. The privacy proof needs a value of at most 1
+        (docs/proofs.md, 'LazyBB: weights'), which callers check.
     """
     n = 0
     for k in range(n_votes + 1):
@@ -98,7 +98,7 @@ def project(
     log_density = log(density)
     capped_sum = 0.0
     for k in range(n_votes + 1):
-        # Cap before exp, so that very negative margins do not overflow.
+        # Cap the exponent at 0, so that a very negative margin does not overflow.
         weight = exp(min(0.0, log_density - learning_rate * (2 * k - n_votes)))
         capped_sum += histogram[k] * weight
         weights[k] = min(unit, math.ceil(weight * unit))
@@ -117,9 +117,12 @@ def project(
 def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
-    """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k)."""
-    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): weights from level k on, relative to level k.
-    # So they do not underflow, however large the margins are.
+    """Write the weights min(1, c·w) that add up to `required`; `ratio` is w(k + 1) / w(k).
+
+    The weights are then rounded up to multiples of 1/unit.
+    """
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of weights from level k on, in units
+    # of the weight at level k. So it does not underflow, however large the margins are.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]
@@ -128,7 +131,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # The weight of level k, if exactly the levels below k are at the cap:
+        # This is the weight of level k if exactly the levels below k have the largest weight 1.
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

@@ -36,17 +36,19 @@ class DrawnTrees(NamedTuple):
 
 @jit
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
-    """Return the clipped residuals of rows and their norms (last), in integer units.
+    """Return the clipped residuals of rows, and in the last column their norms, in integer units.
 
-    The result has shape (n_rows, n_outputs + 1). With one score per row, the residual is p − y.
-    With K scores it is the vector p − e_y. Residuals with a larger norm than `longest` are scaled
-    to this norm (:func:`privcurve.privacy.sensitivity.counts.residual_norm`). Rounding changes each
-    entry by at most half a unit. `unit` must divide ½.
+    The result has shape (n_rows, n_outputs + 1). With one score per row, the residual is p − y, for
+    the probability p of class 1 and the class y. With K scores it is the vector p − e_y, for the
+    probabilities p of all classes and the unit vector e_y of the class. Residuals with a larger
+    norm than `longest` are scaled to this norm
+    (:func:`privcurve.privacy.sensitivity.counts.residual_norm`). Rounding changes each entry by at
+    most half a unit. `unit` must divide ½.
     """
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
     if k == 1:
-        # A separate loop for the exponentials is vectorised, which halves the time.
+        # The exponentials have a loop of their own, which is vectorised and so halves the time.
         odds = np.empty(n_rows)
         for i in range(n_rows):
             odds[i] = exp(-scores[i, 0])

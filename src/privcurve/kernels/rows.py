@@ -114,7 +114,8 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
     Rows whose norm is not finite become 0.
     """
     clipped = np.empty(rows.shape)
-    # Scale down a little more than needed: by more than the rounding errors of norm and products.
+    # Scale down a little more than needed, by more than the rounding errors of the norm and the
+    # products.
     slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
     for i in range(len(rows)):
         squares = 0.0

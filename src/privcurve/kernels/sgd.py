@@ -32,7 +32,11 @@ def _activate(
 
 @compiled
 def _blame(label: int, scores: Floats, residuals: Floats) -> None:
-    """Write the residuals of one record: y − p for one score, or e_y − p for a score per class."""
+    """Write the residuals y − p of one record, or e_y − p if there is a score per class.
+
+    y is the class, p its predicted probability (or the probabilities of all classes), and e_y the
+    unit vector of the class.
+    """
     if len(scores) == 1:
         residuals[0] = (1.0 if label > 0 else 0.0) - expit(scores[0])
         return
@@ -62,7 +66,7 @@ def add_gradients(
     codes, labels, counts : ndarray
         The rows: codes of each column, positions of classes, and numbers of records.
     inputs : ndarray of shape (n_columns, largest number of codes)
-        The input that is 1 if a column has a code.
+        For each column and code, the position of the input that is 1 if the column has this code.
     first, second : ndarray
         The weights of the layers, with a row for each input; the last row has the constants.
         Without a hidden layer `second` has no rows.
@@ -85,7 +89,8 @@ def add_gradients(
     first_sums = np.zeros(first.shape, dtype=np.int64)
     second_sums = np.zeros(second.shape, dtype=np.int64)
     ones = codes.shape[1] + 1
-    # Scale down a little more than needed: by more than the rounding errors of norm and products.
+    # Scale down a little more than needed, by more than the rounding errors of the norm and the
+    # products.
     slack = 1.0 - 64.0 * (ones + n_hidden + n_scores) * 2.0**-52
     for i in range(len(codes)):
         _activate(codes[i], inputs, first, second, hidden, scores)

@@ -8,7 +8,8 @@ from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import exp, log, normal_cdf
 from privcurve.kernels.jit import jit
 
-# Within this many standard deviations the sum is taken as normal: the approximation fails near 0.
+# For a `value` below this number of standard deviations, the sum with Laplace noise is treated as
+# normal, because the saddle-point approximation is inaccurate near 0.
 LEAST_Z = 1.0
 # Number of bisection steps in the search for the saddle point.
 N_HALVINGS = 60
@@ -16,7 +17,7 @@ N_HALVINGS = 60
 
 @jit
 def tail(value: float, deviations: Floats, variance: float, laplace: bool) -> float:
-    """Return P(|noise + normal variable| ≥ value), for the sum of all noise terms.
+    """Return P(|S + Z| ≥ value), for the sum S of all noise terms and a normal variable Z.
 
     With Laplace noise the result is the saddle-point approximation of Lugannani and Rice (1980).
 
@@ -38,7 +39,8 @@ def tail(value: float, deviations: Floats, variance: float, laplace: bool) -> fl
     z = value / math.sqrt(total)
     if z < LEAST_Z or not laplace:
         return 2.0 * normal_cdf(-z)
-    # The cumulant generating function of Laplace noise with scale b is -log(1 - b²s²).
+    # Find the saddle point s. The cumulant generating function of Laplace noise of scale b is
+    # -log(1 - b²s²).
     low, high = 0.0, math.sqrt(1.0 / largest)
     for _ in range(N_HALVINGS):
         s = (low + high) / 2.0

@@ -30,8 +30,9 @@ from privcurve.privacy.sums import ALL, Sum, is_open
 ROUNDING = 1e-9
 
 
-# Pairs of mechanisms with the same cost, so that a ledger may name either: logistic noise and a
-# noisy label are one mechanism; the difference of two Laplace numbers follows from the numbers.
+# Pairs of mechanisms with the same cost, so that a ledger may name either. Labels by logistic noise
+# and noisy labels have the same probabilities. The difference of two numbers with Laplace noise is
+# post-processing of these numbers.
 SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
@@ -69,14 +70,15 @@ class Call:
 
     @property
     def loss(self) -> float:
-        """Sensitivity divided by the scale; infinite for a party, which has no ledger."""
+        """Sensitivity divided by the noise scale; infinite for a party, which has no ledger."""
         return self.entry.noise_rate * self.entry.sensitivity if self.entry else math.inf
 
     @property
     def loss_of_one(self) -> float:
-        """A lower bound of what one record adds to the answer, divided by the scale.
+        """A lower bound of the most that one record can add to the answer, in noise scales.
 
-        The sensitivity of a call on a sampled batch may count a replaced record twice.
+        It is half of `loss` for a call on a sampled batch, whose sensitivity may count a replaced
+        record as two records.
         """
         return self.loss / 2 if self.entry and self.entry.sampled < 1 else self.loss
 
@@ -110,7 +112,8 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 class Pending(LedgerEntry):
     """An announced call whose sensitivity is derived from the :class:`~.rows.Sum` that it releases.
 
-    Until then `noise_rate` is the rate for a sensitivity of 1, or for scores with a range of 1.
+    Before :meth:`settle`, `noise_rate` is the rate for a sensitivity of 1, or for scores with a
+    range of 1.
     """
 
     def settle(self, bound: float) -> LedgerEntry:
@@ -146,12 +149,12 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # Exclusions that the answers so far need, for floating-point noise: texts of
-        # `ledger.FLOATS`.
+        # The exclusions on floating-point noise that the statement needs because of the answers so
+        # far: texts of `ledger.FLOATS`.
         self._left: set[str] = set()
         self.sealed_for = ""
-        # Of a party: its messages by the name of the entry that pays, and the largest number of
-        # shares into which their noise is divided.
+        # If this is the account of a party: its messages by the name of the entry that pays, and
+        # the largest number of shares into which the noise of a message is divided.
         self._charged: dict[str, _Messages] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
@@ -164,8 +167,9 @@ class Account:
         # The announced statement, and whether the fit ended with this statement.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
-        # By announced entry without a sensitivity: this entry with the derived sensitivity. Then
-        # the set of all entries with derived sensitivities, and the number of their answers.
+        # Maps each entry that was announced without a sensitivity to the same entry with the
+        # derived one. Below are the set of all entries with derived sensitivities, and the number
+        # of their answers.
         self._settled: dict[LedgerEntry, LedgerEntry] = {}
         self._derived: set[LedgerEntry] = set()
         self._n_sums = 0
@@ -240,7 +244,7 @@ class Account:
             self._check_batches(entry, exact)
         moves = exact.moves(stated.neighbours)
         if entry.sampled < 1 and stated.neighbours != ADD_REMOVE:
-            # A replaced record counts as two: docs/proofs.md, 'Poisson batches'.
+            # A replaced record counts as two added records: docs/proofs.md, 'Poisson batches'.
             moves = exact.moves(ADD_REMOVE).times(2.0)
         bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
         if is_choice:
@@ -278,7 +282,11 @@ class Account:
         self._drawn.add(call)
 
     def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
-        """Refuse a sum if the entry does not pay for its records: all, or the call's own batch."""
+        """Refuse a sum over other records than the entry pays for.
+
+        An entry pays for the call's own batch if it has a sampling rate below 1, else for all
+        records.
+        """
         wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
         if exact.batches == wanted:
             return
@@ -301,7 +309,7 @@ class Account:
         return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
-        """Record that a share of the budget is spent, if the calls of a fit depend on its answers.
+        """Record that a call spends a share of the budget, in a fit that chooses calls by answers.
 
         Raises DoorError if the sum of all shares exceeds the budget.
         """
@@ -376,8 +384,8 @@ class Account:
         if self._n_announced:
             self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
-        # For several answers charged as one, nothing but the learner's claim says that this is
-        # right: such a call does not count as derived.
+        # If an entry charges several answers as one, only the learner claims that this is right. So
+        # such a call does not count as derived.
         self._n_sums += is_derived and call.entry.calls == 1
         return call
 
@@ -478,7 +486,7 @@ class Account:
                 raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
     def _check_runs(self, statement: PrivacyStatement) -> None:
-        """Check the number of runs, and that the statement's composition is for their law."""
+        """Check the number of runs, and that the statement's composition names its distribution."""
         if not statement.private:
             return
         if statement.composition != self._law:
@@ -530,8 +538,8 @@ class _Messages:
             raise DoorError(
                 f"a party must send at most {entry.calls} messages; it sends more: {entry.what}"
             )
-        # The scale is checked for numbers alone: for a choice (a vote) it may depend on the party's
-        # own number of records.
+        # Only the noise scale of numbers is checked: the scale for a choice (a vote) may depend on
+        # the party's own number of records.
         scale = call_of(entry).scale
         if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
             raise DoorError(

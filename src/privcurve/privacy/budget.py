@@ -113,7 +113,7 @@ def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, flo
     """
     if not delta:
         return size * epsilon, 0.0
-    # Every mechanism is (0, 1)-DP.
+    # δ is at most 1, as every mechanism is (0, 1)-DP.
     return size * epsilon, min(1.0, delta * _group_factor(epsilon, size))
 
 
@@ -150,7 +150,7 @@ def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite if it overflows."""
     if size == 1:
-        # First, as it holds for an infinite ε, too.
+        # This case comes first, as it also holds for an infinite ε.
         return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
@@ -227,7 +227,7 @@ def is_large_delta(delta: float, n: int | None) -> bool:
 
 
 def suggest_delta(n: int | None) -> str:
-    """Return advice on a δ small enough for n records; without n, for two records."""
+    """Return advice on a δ small enough for n records; if n is None, for two records."""
     return f"Give a delta below {SMALL_SHARE / (n or 2):.2g}"
 
 

@@ -102,7 +102,7 @@ class Curator(Account):
 
     @property
     def float_exclusions(self) -> tuple[str, ...]:
-        """The exclusions on floating-point arithmetic that the answers so far need."""
+        """The exclusions on floating-point arithmetic that the answers so far make necessary."""
         left = self._left.union(*(party._left for party in self.parties))
         return tuple(text for text in FLOATS if text in left)
 
@@ -182,7 +182,7 @@ class Curator(Account):
         )
 
     def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
-        """Choose a point of an interval by a piecewise constant score.
+        """Choose a point of an interval by a score that is constant on each piece of the interval.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class Curator(Account):
         Parameters
         ----------
         calls : Call, or (nested) sequence or array of Call
-            One for all, or one for each position along the first axes; all of one mechanism.
+            One call, or one for each position along the first axes; all have one mechanism.
         shape : tuple of int
             For choices, the last axis is over the candidates.
 
@@ -229,7 +229,7 @@ class Curator(Account):
         Parameters
         ----------
         calls, shape
-            As for :meth:`noise`, but with a single number per choice.
+            As for :meth:`noise`, except that a choice gets a single number.
         """
         self._left.add(OF_CHOICES)
         self._charge_all(calls, shape)
@@ -317,8 +317,8 @@ class Curator(Account):
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
-        The contract check cannot prescribe the answers of such a loop, so it is for published noise
-        and open records only. Code that has the stream can draw all later noise.
+        The contract check cannot prescribe the answers of such a loop, so the stream is for
+        published noise and open records only. Code that has the stream can draw all later noise.
         """
         if self.sealed_for:
             raise DoorError(
@@ -385,7 +385,7 @@ class Curator(Account):
     def public(
         self, columns: Sequence[int], gather: Callable[..., Answer], records: Records
     ) -> Answer:
-        """Return `gather(codes, labels, counts, n_bins)` of the public columns, all opened.
+        """Open the public columns and the labels; return `gather(codes, labels, counts, n_bins)`.
 
         At the end of the fit, the statement must name these columns and the label as public.
         """
@@ -458,7 +458,10 @@ class Curator(Account):
         return records.as_batch(self._draw_batch(call, records.exact, rate), call)
 
     def _is_derived(self, exact: Any) -> bool:
-        """Whether a sensitivity is derived; for a `LoopSum`, only in learners of this project."""
+        """Whether exact values have a derived sensitivity.
+
+        Bounds of a `LoopSum` count as derived only in learners of this project.
+        """
         return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
 
     def _open(self, exact: Any) -> Any:
@@ -484,7 +487,7 @@ class Curator(Account):
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
-        # The float result is the exact integer sum, rounded: post-processing, however large it is.
+        # The float result is the exact integer sum, rounded: rounding is only post-processing.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
@@ -525,7 +528,7 @@ class Curator(Account):
         return self.coins.permutation(records)
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
-        """Draw the vector b of a linear term."""
+        """Draw the vector b of the random linear term b·θ of an objective."""
         source: Source = self._source
         if old and seeds.is_chacha(self._source):
             source = np.random.RandomState(self._source.bit_generator)

@@ -22,7 +22,7 @@ from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, no
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 
-# Replaces a uniform number of 0 before a logarithm: 0 means a number below 2⁻⁵³.
+# A uniform number of 0 is replaced by this before a logarithm: 0 means a number below 2⁻⁵³.
 _LEAST = 2.0**-54
 
 # Where the tails of the densities e^(−x²/2) and e^(−x) begin. With these points, 256 layers of
@@ -37,9 +37,10 @@ def _layers(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the layers of a ziggurat: three arrays, with an entry per layer.
 
-    They are a layer's width, the share of the width that lies under the curve at every height of
-    the layer, and the height of the curve at the layer's end (for layer 0: its maximum, 1). The
-    curve is `height`, `inverse` its inverse; layer 0 includes the tail, whose area is `beyond`.
+    The arrays have the width of each layer, the share of this width that lies under the curve at
+    every height of the layer, and the height of the curve at the layer's end (for layer 0: the
+    curve's maximum, 1). The curve is `height`, and `inverse` is its inverse function. Layer 0
+    includes the tail, which begins at `tail` and has the area `beyond`.
     """
     ends = np.empty(_LAYERS)
     area = beyond + tail * height(tail)
@@ -59,14 +60,14 @@ _NORMAL_ENDS, _NORMAL_INSIDE, _NORMAL_HEIGHTS = _layers(
     lambda y: math.sqrt(-2.0 * log(y)),
 )
 _ENDS, _INSIDE, _HEIGHTS = _layers(_TAIL, exp(-_TAIL), lambda x: exp(-x), lambda y: -log(y))
-# A normal number takes 52 bits of a word, an exponential one 53.
+# A normal number takes 52 bits of a word, an exponential number 53.
 _NORMAL_WIDTHS, _NORMAL_INSIDE = _NORMAL_ENDS * 2.0**-52, _NORMAL_INSIDE * 2.0**52
 _WIDTHS, _INSIDE = _ENDS * 2.0**-53, _INSIDE * 2.0**53
 
 
 @compiled
 def _unit(word: np.uint64) -> float:
-    """Return a uniform number below 1."""
+    """Return the uniform number in [0, 1) that the upper 53 bits of a random word give."""
     return int(word >> np.uint64(11)) * 2.0**-53
 
 
@@ -178,7 +179,7 @@ def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, in
     """
     at = 0
     for i in range(len(out)):
-        # Nearly all numbers take one word. This inlines that case, for speed.
+        # Nearly all numbers take one word. This loop inlines the sampler for that case, for speed.
         if at < len(words):
             word = words[at] >> np.uint64(3)
             layer, bits = word & np.uint64(255), np.int64(word >> np.uint64(8))
@@ -285,8 +286,8 @@ def _draw_from_words(
     drawn = np.empty(size)
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
-        # Each number takes at least one new word: the words left over did not suffice for the
-        # first.
+        # Each missing number takes at least one new word: the words that were left over did not
+        # suffice for the first missing number.
         fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)

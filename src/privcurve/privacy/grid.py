@@ -18,7 +18,8 @@ BITS = 40
 # Each noise scale is increased by this share, which pays for the floating-point errors of exact
 # numbers.
 SLACK = 2.0**-20
-# Half of that share suffices if the exact numbers add up to at most this many sensitivities.
+# Half of SLACK suffices if the absolute values of the exact numbers add up to at most LARGEST times
+# the sensitivity.
 LARGEST = 2.0**30
 
 
@@ -26,11 +27,11 @@ class Grid(NamedTuple):
     """The grid of one call, which follows from public facts."""
 
     unit: float  # a power of two: released numbers are its multiples
-    scale: int  # of the noise, in units
+    scale: int  # the noise scale, in units
 
 
 def unit_of(scale: float) -> float:
-    """Return the unit of numbers with noise of a scale; for the scale 0 it has no meaning."""
+    """Return the unit of numbers with a given noise scale; for the scale 0 it has no meaning."""
     return 2.0 ** (math.frexp(scale)[1] - BITS)
 
 

@@ -123,7 +123,8 @@ class LedgerEntry:
     epsilon : float
         Pure ε of this call; infinite if it has none.
     bounded_range : float, optional
-        η · range of the score's change, if the mechanism is bounded-range.
+        The length of the interval of the privacy loss (for a choice: η · range of the scores'
+        change), if the mechanism is bounded-range.
     rho : float, optional
         ρ of zero-concentrated differential privacy, if known directly.
     source : str
@@ -131,8 +132,8 @@ class LedgerEntry:
     calls : int
         Number of choices or numbers that this entry charges together.
     parallel : str
-        Why it may charge them together: they read disjoint records, e.g. of ``the nodes of a
-        tree``.
+        Why the entry may charge these calls together: each reads other records, e.g. of ``the nodes
+        of a tree``.
     sampled : float
         The rate of the Poisson batch that the call reads; 1 if it reads all records.
     """
@@ -272,7 +273,8 @@ class PrivacyStatement:
             # Rounded, so that three times a third of 0.3 is 0.3.
             epsilon=float(f"{epsilon:.{_DIGITS}g}"),
             delta=float(f"{delta:.{_DIGITS}g}"),
-            # For δ > 0 the group guarantee of another ε would have another δ, so it is left out.
+            # For δ > 0, the group guarantee of the proved ε would have another δ than `delta`, so
+            # it is left out.
             proved_epsilon=at_most * proved if proved is not None and not delta else None,
             assumptions=assumed,
             exclusions=(*self.exclusions, NOT_ALIASES),
@@ -289,8 +291,8 @@ class PrivacyStatement:
     def reservations(self) -> tuple[str, ...]:
         """The caveat, and the exclusions that are particular to this statement.
 
-        Usual exclusions (`NOT_COVERED`) are left out, and all about generators and floating-point
-        arithmetic.
+        It leaves out the usual exclusions (`NOT_COVERED`), and all exclusions about generators and
+        floating-point arithmetic.
         """
         others = [text for text in self.exclusions if text not in NOT_COVERED]
         own = tuple(text for text in others if not text.startswith((ANY_GENERATOR, ANY_FLOATS)))
@@ -320,7 +322,7 @@ class PrivacyStatement:
             {
                 f.name: getattr(entry, f.name)
                 for f in fields(LedgerEntry)
-                if f.name != "sampled" or entry.sampled < 1  # not in older files
+                if f.name != "sampled" or entry.sampled < 1  # older files lack `sampled`
             }
             for entry in self.ledger
         ]
@@ -479,7 +481,7 @@ def state(
         Positions of the columns that are read without noise, in addition to the label; None if
         neither columns nor labels are read without noise.
     assumptions, exclusions : sequence of str
-        Further ones, in addition to the usual; these exclusions come first.
+        Assumptions and exclusions in addition to the usual ones; these exclusions come first.
     """
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
@@ -547,7 +549,7 @@ def _batch_words(rate: float) -> str:
 
 
 def _bound(epsilon: float) -> str:
-    """Write the bound of the ratio of an event's probabilities, as a factor or in percent."""
+    """Write e^ε, which bounds the ratio of an event's probabilities, as a factor or in percent."""
     if epsilon < 0.01:
         return f"differing by at most {round_up(100 * arithmetic.expm1(epsilon))} %"
     factor = round_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"

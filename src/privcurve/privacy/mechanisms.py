@@ -44,12 +44,12 @@ BOX_PERTURBATION = "box_perturbation"
 # The value of a learner's `mechanism` that leaves the choice to the calibration: see `resolve`.
 AUTO = "auto"
 
-# The largest noise scale of the exact samplers (`privacy.discrete`): their products with it fit in
-# a random word. It is defined here, as importing the samplers loads the compiler, which the refusal
-# of a budget does not need.
+# The largest noise scale of the exact samplers (`privacy.discrete`): the products that the samplers
+# compute with it fit in a random word of 64 bits. It is defined here, because importing the
+# samplers loads the compiler, and a budget can be refused without the compiler.
 LARGEST_SCALE = 2**46
 
-# Number of grid points of an interval from which `draw_piece` chooses one.
+# `draw_piece` chooses one of this number of grid points of an interval.
 POINTS = 2**40
 
 # Objective perturbation draws from NumPy's old generator to reproduce diffprivlib's numbers.
@@ -72,7 +72,7 @@ class Mechanism:
     # The unit in a statement: "3 choices by permute-and-flip".
     unit: str
     words: str
-    # The kind of a call's cost, see ``accountants.cost.Cost``.
+    # The kind of a call's cost; ``accountants.cost.Cost`` explains the kinds.
     kind: str
     # The sampler of the noise; for a vector `size` is its dimension.
     draw: Draw
@@ -267,7 +267,7 @@ _TABLE = (
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
-    # The same with the L∞ sensitivity (docs/proofs.md, 'Box noise').
+    # As objective perturbation, but Δ is the L∞ sensitivity (docs/proofs.md, 'Box noise').
     Mechanism(
         BOX_PERTURBATION,
         "objective",
@@ -291,7 +291,9 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
-    """Return the mechanism of choices for a parameter `mechanism`: ``auto``, or its own name.
+    """Return the mechanism of choices for a learner's parameter `mechanism`.
+
+    The parameter is ``auto``, or the name of a mechanism, which is returned.
 
     ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
 

@@ -75,10 +75,10 @@ class Announced:
     source : str
         The proof of the sensitivity.
     by : str
-        Name of a mechanism, in place of the usual one; empty: the usual one.
+        Name of a mechanism that replaces the usual one; empty for the usual one.
     parts : int
-        Some papers needlessly divide the budget of a call by this number, so that it has more
-        noise.
+        Number by which the learner's paper divides the budget of a call, without need: the noise is
+        larger.
     sampled : float
         The rate q at which each record is in the Poisson batch (``Curator.batch``) whose sum a
         call releases; below 1 only for sums with δ > 0. `share` then refers to the cost that the
@@ -148,7 +148,10 @@ class Announced:
             raise ValueError(f"{self.what}: {self.by} noise does not support delta {relation}")
 
     def bound(self, pure: bool) -> float:
-        """Return cost divided by noise rate: the range of scores, or a sensitivity (1: derived)."""
+        """Return the cost of a call per unit of its noise rate.
+
+        It is the range of scores, or a sensitivity; 1 if the sensitivity is derived later.
+        """
         if self.is_derived:
             return 1.0
         bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
@@ -160,7 +163,8 @@ class Announced:
     def cost(self) -> Cost:
         """Return the cost of the calls for δ > 0, up to a factor common to all calls of a fit."""
         if self.score_range or self.margins or self.choice:
-            # A choice of range r costs ρ = r²/8, Gaussian noise of size a costs a²/2.
+            # A choice with the bounded range r costs ρ = r²/8. Gaussian noise costs ρ = a²/2, where
+            # a is sensitivity/σ.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
 
@@ -185,7 +189,7 @@ class Announced:
         ]
 
 
-# Cached, as folds of equal size have the same noise for each setting and ε of a study.
+# Cached: the noise depends on the calls, ε and δ, so folds of equal size share it.
 @lru_cache(maxsize=512)
 def noise_of(
     learner: str,
@@ -205,8 +209,8 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1. With several rounds: the calls of one
-        round.
+        The calls in the order of the ledger; their shares add up to 1. If there are several rounds:
+        the calls of one round.
     epsilon, delta : float
         The budget; ε may be infinite.
     status, calibration : str

@@ -1,4 +1,4 @@
-"""Find mutable variables in which a kernel could leave exact values, besides its results."""
+"""Find mutable variables outside of a kernel, in which it could store exact values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that end a private fit: an access to exact values, and the line with the access."""
+"""The error that ends a private fit if a learner accesses exact values; it names the line."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class SealedError(RuntimeError):
 
 
 class FitName(str):
-    """The name of a learner as an object of one fit, referenced by each of its sealed values."""
+    """The name of a learner, as one object per fit to which all sealed values of the fit refer."""
 
     # The first error of the fit, which ends the fit even if the learner catches it.
     refused: RuntimeError | None = None
 
 
 # A weak reference to the private fit that runs in this thread. Callbacks that an event loop
-# registers during the fit keep a copy of this context: with a plain reference, they would look like
-# a sealed value that the fit left behind.
+# registers during the fit keep a copy of this context: with a plain reference, these copies would
+# look like a sealed value that the fit left behind.
 _FIT: ContextVar[ReferenceType[FitName] | None] = ContextVar("fit", default=None)
 
 
@@ -72,6 +72,6 @@ def _line() -> str:
 
 
 def name_line(path: str, number: int) -> str:
-    """Return the words for a line of a file in errors: folder, file, number, and the line."""
+    """Return the words that name a line of a file in an error: folder, file, number and text."""
     place = "/".join(Path(path).parts[-2:])
     return f"{place}, line {number} ({linecache.getline(path, number).strip()})"

@@ -83,7 +83,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
-        """Like an array's, except for objects and texts, whose type would reveal values."""
+        """Like an array's; refuse the types of objects and texts, which would reveal values."""
         if self.dtype.hasobject or not _is_of_numbers(np.dtype(dtype)):
             self._refuse("a type other than numbers")
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # The result's axis of rows is the axis on which it differs for tables of 2 and 3 rows.
+        # Index tables of 2 and of 3 rows: the results differ in length along the axis of rows.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -219,7 +219,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return seal(result, self._learner, rows)
 
     def _check_type(self, more: Mapping[str, Any]) -> None:
-        """Refuse a dtype of objects or texts: their types and sizes depend on values."""
+        """Refuse a dtype of objects or texts, which reveals types of objects or sizes of texts."""
         wanted = more.get("dtype")
         if wanted is not None and not _is_of_numbers(np.dtype(wanted)):
             self._refuse("a result of objects or texts")
@@ -436,7 +436,7 @@ def _is_of_numbers(kind: np.dtype[Any]) -> bool:
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays and numbers, also in tuples and lists; a tuple `rows` has an entry per part."""
+    """Seal arrays, numbers, and tuples or lists of them; `rows`: axis of rows, or one for each."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -504,7 +504,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()} if more else more
         for step in outside:
             refuse_outside(learner, loop, step)
-        outside.clear()  # unchanged since the first call
+        outside.clear()  # nothing outside has changed since the first call
         reached = [cell.cell_contents for cell in cells] if cells else ()
         result = call_open(learner, function, arguments, named)
         if remembers or (cells and any(cell.cell_contents is not one or can_change(one)
@@ -513,7 +513,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
             remedy = "a kernel must not write exact records elsewhere: pass it as an argument"
             raise SealedError(learner, f"kernel {name} closes over a mutable variable", remedy)
         if any(type(one) not in (Sealed, Noise) for one in _leaves((result,))):
-            # A kernel sees exact values, so the bounds it returns would be unverified.
+            # A kernel sees exact values: nothing verifies the bounds of rows that it returns.
             raise SealedError(learner, f"{loop.__name__} returns rows or sums", "return an array")
         if _holds_none(result) != writes:
             what = "a value, although it is annotated -> None" if writes else "None"
@@ -533,15 +533,15 @@ def _holds_none(result: Any) -> bool:
     return result is None
 
 
-# np.take for sealed arrays, with one value per row.
+# np.take for sealed arrays; the result has one value per row.
 take = kernel(np.take, rows=0)
 
 
 def mechanism(function: Any, released: bool = True) -> Any:
     """Wrap a compiled loop that adds its scores to the curator's noise, and chooses by the sums.
 
-    Its result is open, or sealed if it is not `released`; its output in public arrays is open. The
-    contract check watches these loops alone: it reads the scores from their noise array.
+    The loop's result is open, or sealed if it is not `released`; what it writes to public arrays is
+    open. The contract check watches these loops alone: it reads scores from their noise array.
     """
 
     @wraps(function)
@@ -559,18 +559,18 @@ def mechanism(function: Any, released: bool = True) -> Any:
 
 
 def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function with open values; hide them in its errors and in NumPy's warnings."""
+    """Call a function with open values; no error and no NumPy warning shows these values."""
     with np.errstate(all="ignore"):
         return call_open(learner, function, given, more)
 
 
 def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function with open values; hide them in its errors."""
+    """Call a function with open values; no error shows these values."""
     # NumPy's warnings are off in the entire fit; turning them off here would take too long.
     try:
         return function(*given, **more)
     except Exception as error:
-        # A partial has no name; an AttributeError here would reveal the original error.
+        # A partial has no `__name__`; an AttributeError here would show the original error.
         name = getattr(function, "__name__", "a kernel")
         failed = f"{name} ends with {type(error).__name__}"
     raise SealedError(

@@ -70,7 +70,7 @@ KINDS = (
 # A prefix of the hash that names a secret. Ids of runs contain the name: raise its number when
 # secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
-# How many numbers of 32 bits a stream draws to seed another stream.
+# A stream draws this many numbers of 32 bits to seed another stream.
 SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
@@ -129,7 +129,8 @@ def generator(seed: Seed, digest: str) -> np.random.Generator:
 def stream(start: Start, like: object = None) -> np.random.Generator:
     """Return a random stream: ChaCha20 for a key of 32 bytes, PCG64 for numbers.
 
-    For numbers, if `like` is another generator of NumPy's, the stream is of the kind of `like`.
+    If `start` has numbers and `like` is another generator of NumPy's, the stream has the kind of
+    `like` instead.
     """
     if isinstance(start, bytes):
         if len(start) != _SIZE:
@@ -245,7 +246,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
     The value is a number; ``secret``, for the workflow's secret; or the path of a file ``….seed``.
     With `make`, a missing secret is made.
 
-    Raises SeedError for other values, and where :func:`read` does.
+    Raises SeedError for other values, and for the same files as :func:`read`.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -269,7 +270,7 @@ def place_of(given: int | str) -> int | Path:
 
 
 def check_secret(path: Path) -> None:
-    """Check a secret seed if it exists, else only its path; raises SeedError like `read`."""
+    """Check a secret seed if it exists, else only its path; raise SeedError as `read` does."""
     if path.exists():
         read(path)
     else:

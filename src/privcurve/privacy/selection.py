@@ -32,7 +32,8 @@ _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
-# `epsilon_that_spends` ends when a training spends at most its ρ, and at least 1 − _NEAR of it.
+# `epsilon_that_spends` stops when a training spends between (1 − _NEAR)·ρ and the ρ that it may
+# spend.
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
@@ -86,7 +87,9 @@ class Runs:
     # What the random number of runs adds to the cost of one run ------------------------------
 
     def pure_slope(self, epsilon: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ε-DP runs; attained ('Private selection', 2).
+        """Bound ln f′(u)/f′(u′) for ε-DP runs; some runs attain it ('Private selection', 2).
+
+        u and u′ are the probabilities that a run is not better than an output, on two neighbours.
 
         The bound is (1 + η) ln((e^ε + γ)/(1 + γe^ε)), in a form without overflow for a large ε.
         """
@@ -114,7 +117,7 @@ class Runs:
         return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return the two numbers whose maximum is r of 'Private selection', 3: ε₁ is `epsilon`."""
+        """Return two numbers whose maximum is r in 'Private selection', 3, for ε₁ = `epsilon`."""
         delta = min(1.0, delta)
         p = (1 - delta) * arithmetic.exp(-epsilon) / (1 + arithmetic.exp(-epsilon))
         gap = 1 - self.gamma
@@ -196,7 +199,7 @@ class SelectionBudget:
 
     @property
     def training_epsilon(self) -> float:
-        """The ε of a training; if its budget is ρ, converted at δ (zCDP, CKS conversion)."""
+        """The ε of a training; a budget ρ is converted to ε at δ (:func:`_zcdp_epsilon`)."""
         return self.training if self.pure else _zcdp_epsilon(self.training, self.delta)
 
 
@@ -250,7 +253,8 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 
     Raises ValueError if a training has no ρ, or if it spends more than ρ at any ε that is tried.
     """
-    # ρ is nearly proportional to ε². Steps use this, within a bracket.
+    # ρ is nearly proportional to ε², which gives the next ε to try; it stays between `low` and
+    # `high`.
     low, high, epsilon = 0.0, math.inf, guess
     for _ in range(_MOST_STEPS):
         spent = rho_at(epsilon)

@@ -32,9 +32,9 @@ def epsilon_of_ledger(
 ) -> float:
     """Return the ε that the calls of a ledger cost together at δ, by an accountant.
 
-    `near` is a guess of the result, to save time. `neighbours` matters only for calls on sampled
-    batches. Accountants of pure privacy use the ε of each entry; the others use the sharpest
-    guarantee that an entry has.
+    `near` is a guess of the result, which saves time. `neighbours` matters only for calls on
+    sampled batches. Accountants of pure privacy use the ε of each entry; the others use the
+    sharpest guarantee that an entry has.
     """
     chosen = accountant_of(accountant)
     if chosen.name == BASIC:

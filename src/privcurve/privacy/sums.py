@@ -37,10 +37,10 @@ ALL = frozenset({""})
 class Bounds(NamedTuple):
     """Public bounds of rows or sums."""
 
-    size: Moves  # of what one record adds
-    change: Moves  # of the change if one record is replaced
+    size: Moves  # bounds of what one record adds
+    change: Moves  # bounds of the change if one record is replaced
     unit: float  # a power of two: numbers are integer multiples of it; 0: any numbers
-    # Bound of the public numbers that were added to sums: rounding also depends on their size.
+    # Bound of the public numbers that were added to sums: rounding also depends on these numbers.
     shift: float = 0.0
     # The names of the sampled batches in the sums; the empty name means all records.
     batches: frozenset[str] = ALL
@@ -56,7 +56,7 @@ class Bounds(NamedTuple):
         return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
-        """Return how much rounding adds to the distance of two results of size up to `most`."""
+        """Return what rounding can add to the distance of two results from −`most` to `most`."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:
@@ -84,7 +84,10 @@ def largest_of(numbers: Floats) -> float:
 
 
 def public_numbers(value: Any) -> Floats | None:
-    """Return public numbers, with sizes below `LEAST` replaced by 0; None if not public numbers."""
+    """Return public numbers as float64; None if the value is sealed or has other types.
+
+    Numbers with an absolute value below `LEAST` become 0.
+    """
     if isinstance(value, Sealed) or np.asarray(value).dtype.kind not in "biuf":
         return None
     numbers = np.asarray(value, dtype=np.float64)
@@ -170,7 +173,7 @@ class Sum(Bounded):
         return moves.with_entries(moves.entries.copy())
 
     def score_range(self, neighbours: str) -> float:
-        """Return the range (max − min) of the changes of these scores, for a choice by them."""
+        """Return a bound on the range, max − min, of the changes of scores between neighbours."""
         moves = self.moves(neighbours)
         return min(2 * largest_of(moves.entries), moves.l1)
 
@@ -260,9 +263,10 @@ def inverse_of(number: float) -> tuple[float, float]:
 
 
 class LoopSum(Sum):
-    """Sums of a loop that :func:`adds` registers: their bounds rely on the loop's arguments.
+    """Sums of a loop that :func:`adds` or :func:`adds_in_parts` registers.
 
-    So these bounds count as derived only in learners of this project.
+    The function that was registered with the loop states the bounds. So they count as derived only
+    in learners of this project.
     """
 
     __slots__ = ()
@@ -287,7 +291,7 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
 
 @lru_cache(maxsize=256)
 def one_cell(shape: tuple[int, ...]) -> Bounds:
-    """Return the bounds of counts if a record adds one to a single cell (D7)."""
+    """Return the bounds of a table of counts in which a record adds 1 to a single cell (D7)."""
     each = np.ones(shape)
     return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
 
@@ -302,7 +306,10 @@ LOOPS: dict[str, Any] = {}
 
 
 def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
-    """Return a loop's total as a `LoopSum`; with several bounds, split it into a list of sums."""
+    """Return the total of a loop as a `LoopSum`.
+
+    If there are several bounds, the total is a concatenation of as many sums: return their list.
+    """
     if isinstance(bounds, Bounds):
         return LoopSum.make(total, learner, bounds)
     shapes = [part.size.entries.shape for part in bounds]
@@ -318,7 +325,8 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
     """Return a decorator for a method that adds up the contributions of one part of the records.
 
-    See `parts.Totals`, and :func:`adds`: `bounds` gets None in place of the part.
+    `parts.Totals` calls such methods. `bounds` is as in :func:`adds`, but gets None in place of the
+    part.
     """
 
     def register(loop: Any) -> Any:

@@ -98,7 +98,7 @@ def recipe(
     canary: bool = True,
     coins: Settings = ({},),
 ) -> Iterator[Claim]:
-    """Yield claims for any learner, for each calibration and kind of δ in its entry.
+    """Yield claims for any learner, for each calibration and kind of δ (0 or above) in its entry.
 
     `proved` and `published` are the settings for these calibrations, `with_delta` those for δ > 0
     (None: `proved`), and `coins` those for guesses of the coins of canaries. `answers` includes
@@ -116,7 +116,7 @@ def recipe(
         for setting in coins:
             yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
-        # With δ > 0, worst answers can show no violation: only real fits can.
+        # With δ > 0, worst answers cannot show a violation; only real fits can.
         yield claim_by_fits(learner, PROVED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA

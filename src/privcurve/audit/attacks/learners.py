@@ -45,11 +45,12 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     yield from recipe("dp_sgd", [{"n_epochs": 1, "batch_rate": 0.5}])
-    # Many records: with few, all bins are rare, and the model would not depend on them.
+    # This pair has many records: with few, all bins are rare, and the model would not depend on
+    # records.
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 300, *canary)
-    # Two fitted states of AIM are almost never equal, so also compare scores.
+    # Two fitted states of AIM are almost never equal, so the attack also compares scores.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
         yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 900, *many)
@@ -77,7 +78,7 @@ def _trees() -> Iterator[Claim]:
     yield claim_by_answers("topdown", PROVED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
-    # A low worth of a vote makes the start from the public column count as many votes.
+    # A small `vote_worth` makes the start from the public column count as much as many votes.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)

@@ -25,7 +25,7 @@ MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 
 
 def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
-    """Return the probability of every transcript: every sequence of `n_rounds` votes.
+    """Return the probability of every transcript, which is a sequence of `n_rounds` votes.
 
     `choose(votes)` returns the probabilities of the next vote after earlier votes (sorted, as their
     order must not matter).
@@ -48,8 +48,8 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner can choose.
 
-    The errors are the result of the learner's kernel, rates and mechanism of its calibration; only
-    the random choice is replaced by exact probabilities.
+    The rates and the mechanism are from the learner's calibration. :func:`round_scores` computes
+    the errors of literals, independently of the learner's kernel.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise
@@ -116,7 +116,8 @@ def _lazybb() -> Iterator[Claim]:
     name = "lazybb"
     dense = {"n_rounds": 3, "learning_rate": 0.45, "density": 1.0}
     steep = {"n_rounds": 4, "learning_rate": 1.0, "density": 0.2}
-    # Here weights change between rounds: otherwise a reuse of noise would have no effect.
+    # With these settings, weights change between rounds: otherwise a reuse of noise would have no
+    # effect.
     moving = {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35}
     for calibration, setting in itertools.product(BOTH, (dense, steep)):
         for mechanism, epsilon in itertools.product(MECHANISMS, (1.0, 5.0)):
@@ -143,7 +144,7 @@ def _exact(
 
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
-    """Return a claim tested by the choices of real fits, on a pair with frequent rare choices."""
+    """Return a claim tested by the choices of real fits, on the pair of :func:`four_constant`."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
     )

@@ -24,7 +24,7 @@ from privcurve.audit.pairs import (
 )
 from privcurve.coding import Records
 
-# Number of records of the target that slow learners train on.
+# Slow learners train on this number of records of the target.
 SMALL = 200
 
 
@@ -74,11 +74,12 @@ def four_constant(c: Claim, target: Target) -> list[Pair]:
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return one record that shares the bin of each column with another crowd of records.
+    """Return a pair with one record, which shares the bin of each column with a different crowd.
 
-    The crowds have balanced labels and are so large that noise hardly changes their sums; even more
-    records fix the intercept. So the released value of each of the record's bins depends, apart
-    from noise, only on the record's label, and the record's score adds up these values.
+    A crowd is a set of equal records. The crowds have balanced labels and are so large that noise
+    hardly changes their sums; even more records fix the intercept. So the released value of each of
+    the record's bins depends, apart from noise, only on the record's label, and the record's score
+    adds up these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
@@ -121,7 +122,7 @@ def torn_columns(c: Claim, target: Target) -> list[Pair]:
     return [replace_record(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
-# Count of each unchanged row of a pair, for learners with several parties.
+# Number of records of each unchanged row of a pair, for learners with several parties.
 COPIES = 400
 
 
@@ -204,5 +205,5 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-# Number of pairs that a function returns, if more than one: sampled claims need it in advance.
+# Number of pairs that a function returns, if more than one: sampled claims must know it in advance.
 N_PAIRS: dict[MakePairs, int] = {several: 5, hidden_few: 3}

@@ -9,7 +9,7 @@ from privcurve.audit.attacks.any_learner import claim_by_canaries
 from privcurve.audit.canaries import CANARIES
 from privcurve.privacy.budget import PUBLISHED
 
-# Settings with which models distinguish many bins.
+# Settings by learner, with which models distinguish many bins.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
     "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},

@@ -43,7 +43,7 @@ def tail_probability(score: Ints, scale: int) -> Floats:
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     """Return the largest privacy loss of a selected run, over both signs of its margin.
 
-    The loss of a run with a margin and a score is exact; the function tries many scores.
+    For each score and sign, the loss is exact; the function tries many scores.
     """
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"learner must be the noisy majority; got {learner.learner}")

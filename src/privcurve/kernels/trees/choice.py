@@ -38,10 +38,11 @@ def two_class_impurity(positive: float, negative: float, criterion: int) -> floa
 
 @jit
 def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> None:
-    """Write to `values`, for each question, the sum of F over the two children it would create.
+    """Write to `values`, for each question, the sum of F over the two children of its split.
 
-    `yes`, of shape (n_questions, 2), has the weight of the node's rows with the answer yes, by
-    label (negative, positive); `totals`, of shape (2,), has the weight of all its rows.
+    F is :func:`two_class_impurity`. `yes`, of shape (n_questions, 2), has the weight of the node's
+    rows with the answer yes, by label (negative, positive); `totals`, of shape (2,), has the weight
+    of all rows of the node.
     """
     for q in range(len(values)):
         negative, positive = yes[q, 0], yes[q, 1]
@@ -78,7 +79,7 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     :func:`split_values` explains `yes` and `totals`.
     """
     q = rule >> 1
-    # The constant + is like the rule of a question that all rows answer by yes.
+    # The constant rule + is like the rule of a question to which all rows answer yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]

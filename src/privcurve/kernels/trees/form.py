@@ -17,7 +17,8 @@ from privcurve.kernels.jit import jit
 
 NO_QUESTION = -1
 
-# (column, low, high) of an empty range, which no row is in, and of a range that all rows are in.
+# (column, low, high) of a range that contains no row's bin, and of a range that contains every
+# row's bin.
 NOBODY = 0, 1, 0
 EVERYBODY = 0, 0, 2**62
 
@@ -74,7 +75,8 @@ def ask_two_columns(trees: Trees) -> bool:
     n_trees, n_inner = column.shape
     every = np.arange(n_trees)
     above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
-    # `above` has the column that the path to a node asks about; parents come before children.
+    # `above` has, for each node, the column that the path to the node asks about. As children come
+    # after their parents, one pass over the nodes fills `above`.
     for node in range(n_inner):
         earlier, own, first = above[:, node], column[:, node], child[:, node]
         divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])
@@ -102,7 +104,7 @@ def bin_rows(codes: Codes, n_bins: Ints, signs: Signs) -> tuple[NDArray[Any], ND
 
 @jit
 def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
-    """Return the leaf that each row reaches in each tree, as a node; shape (n_trees, n_rows)."""
+    """Return the node number of the leaf that each row reaches in each tree: (n_trees, n_rows)."""
     column, low, high, child, yes = trees
     n_trees = len(column)
     n_inner = np.uint64(column.shape[1])
@@ -184,7 +186,8 @@ def count_rows(
     for i in rows:
         weight = weights[i]
         of_label = histogram[labels[i]]
-        # Two columns at a time: for a thousand rows a plain loop takes 1.5 times as long.
+        # Count two columns at a time: for a thousand rows, a loop over single columns takes 1.5
+        # times as long.
         for j in range(0, even, 2):
             of_label[bins[i, j]] += weight
             of_label[bins[i, j + 1]] += weight

@@ -143,7 +143,8 @@ def grow_by_levels(
     criterion : int
         Position in `CRITERIA`.
     scale : float
-        Factor of the sum of F over the children of a question; it is in units of 1/mass.
+        Factor of the sum of F (``choice.two_class_impurity``) over the two children of a question,
+        in units of 1/mass.
     noise : ndarray of shape (2**depth − 1, n_questions)
         Noise of the choices of splits. The function adds −scale · ΣF to it in place. The shape
         (2**depth − 1, 0) means no noise.

@@ -32,7 +32,8 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Leave out the last threshold, and a column's only possible bin: all rows would answer yes.
+        # Leave out the questions to which all rows answer yes: the last threshold, and the question
+        # about a column with only one possible bin.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]
@@ -44,8 +45,8 @@ def divide(
 ) -> None:
     """Write which bins can still occur at the two children of a node with the given question.
 
-    `possible` is for the node itself. The rows `where` (answer yes) and `where + 1` of `children`
-    are written.
+    `possible` says which bins can occur at the node itself. The function writes row `where` of
+    `children` for the answer yes, and row `where + 1` for the answer no.
     """
     for b in range(len(possible)):
         children[where, b] = children[where + 1, b] = possible[b]

@@ -27,8 +27,9 @@ from privcurve.lazy import arithmetic
 # More calls would take too long: the time grows with (calls · steps)².
 MAX_CALLS = 512
 
-# Added to the result, relatively and per call, for floating-point rounding. The recursion adds and
-# multiplies numbers of one sign only, with a few operations per call, so rounding loses far less.
+# Relative increase of the result for each call, which covers floating-point rounding. The recursion
+# adds and multiplies numbers of one sign only, with a few operations per call, so rounding loses
+# far less.
 _ROUNDING = 1e-13
 
 
@@ -65,7 +66,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         return 0.0
     steps = _steps(n_calls)
     h = bounded_range / steps
-    if h > 700:  # e^h overflows; 1 bounds any δ
+    if h > 700:  # e^h overflows; the trivial bound is 1
         return 1.0
     chance = _chances(bounded_range, steps)
     reach = n_calls * steps

@@ -92,7 +92,7 @@ class Accountant:
     description: str
     # Whether the accountant can compose these costs, at some δ.
     fits: Callable[[Costs], bool]
-    # epsilon(costs, delta), or else delta(costs, epsilon).
+    # Either `epsilon(costs, delta)` or `delta(costs, epsilon)`; the other one is None.
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
     # Whether the accountant uses only the pure ε of a call.
@@ -102,7 +102,8 @@ class Accountant:
     needs_delta: bool = True
     # Whether the search for noise tries the accountant; False if another one is never worse.
     best: bool = True
-    # Whether one evaluation takes milliseconds: the search then starts at the result of others.
+    # Whether one evaluation takes milliseconds: the search then starts at the result of the other
+    # accountants, to save evaluations.
     slow: bool = False
     # The search multiplies noise rates by this factor below 1, to cover its own error and errors
     # of δ.
@@ -139,7 +140,7 @@ def _are_equal_and_pure(costs: Costs) -> bool:
 
 
 def _one_range(costs: Costs) -> bool:
-    """Return whether the bounded-range calls have equal ranges, and are at most `MAX_CALLS`."""
+    """Return whether 1 to `MAX_CALLS` calls are bounded-range, all with the same range."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
     return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 
@@ -157,7 +158,7 @@ def _mu(costs: Costs) -> float:
 
 
 def _batches_delta(costs: Costs, epsilon: float) -> float:
-    """Return δ(ε) of calls on batches; at most the δ that they have on all records."""
+    """Return a bound on δ(ε) of calls on batches, at most δ(ε) of the same calls on all records."""
     of_all = gaussian_delta(math.sqrt(2 * total_rho(costs)), epsilon)
     return min(sampled_delta(costs, epsilon), of_all)
 

@@ -14,7 +14,8 @@ BOUNDED_RANGE_KIND = "bounded_range"
 LAPLACE_KIND = "laplace"
 GAUSSIAN_KIND = "gaussian"
 ZCDP_KIND = "zcdp"
-# Gaussian noise on a sum over a Poisson batch, if a record is added (or removed), or replaced.
+# Gaussian noise on a sum over a Poisson batch: the first kind if neighbours add or remove a record,
+# the second if they replace one.
 SAMPLED_KIND = "sampled gaussian"
 SAMPLED_OPPOSITE_KIND = "sampled gaussian, replaced"
 SAMPLED_KINDS = (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
@@ -85,7 +86,7 @@ def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """Return ln(δ/target), with δ replaced by 1e-300 below that, so that the result is finite."""
+    """Return ln(δ/target); a δ below 1e-300 counts as 1e-300, so that the result is finite."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 

@@ -19,7 +19,7 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
     Parameters
     ----------
     before : ndarray of shape (at least size + 2 · steps,)
-        V_{j−1}, or upper bounds of it.
+        V_{j−1} at the grid points, or upper bounds of these values.
     chance : ndarray of shape (steps + 1,)
         p_t for t = 0, h, …, ε₀, with h = ε₀/steps.
     bounded_range : float

@@ -27,7 +27,8 @@ FINENESS = 16
 UP, DOWN = 12.0, 10.0
 # Beyond this c or ε, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
-# Most grid points of one call's loss, and of the sum of losses: a coarser grid is used beyond.
+# Maximum number of grid points of one call's loss, and of the sum of losses. If a grid would have
+# more, its step is made larger.
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
 # ln of the probability, under the tilted distribution, that may lie beyond the grid on each side.
 BEYOND = -30.0
@@ -36,8 +37,8 @@ NOTHING = -690.0
 MOST_TILTS, LEAST_SPREAD = 100, 1e-100
 
 
-# A function of the tilt: ln Σ mass·e^(tilt·loss) over the sum of all losses, and the mean and
-# variance of the tilted distribution.
+# A function that returns, for a tilt: ln Σ mass·e^(tilt·loss) over the distribution of the total
+# loss, then the mean and the variance of the total loss under the tilted distribution.
 Moments = Callable[[float], tuple[float, float, float]]
 
 
@@ -45,7 +46,7 @@ class _Part(NamedTuple):
     """The distribution of the loss of one call, and how many such calls there are."""
 
     law: Floats  # ln of the probabilities at consecutive grid points
-    first: int  # the index of the first of these points; point k is the loss k · step
+    first: int  # index of the first of these points; the point with index k is the loss k · step
     times: int
 
 
@@ -131,7 +132,7 @@ def _reach(
 def _grid(
     calls: list[tuple[float, float, int]], side: tuple[int, int], fineness: float
 ) -> tuple[float, list[_Part]]:
-    """Return the step of the grid, and the distribution of each kind of call's loss on it.
+    """Return the step of the grid, and on it the distribution of the loss of each kind of call.
 
     `calls` has the sampling rate, sensitivity/σ and number of each kind of call.
     """

@@ -134,10 +134,10 @@ class Perturbation:
 
     @classmethod
     def from_calibration(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
-        """Return the objective under a calibration: as diffprivlib (published), or as proved."""
+        """Return the objective as diffprivlib computes it (published), or as proved."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
-        # The same model in other units, with coefficients √n_columns times larger.
+        # The model is the same in other units: its coefficients are √n_columns times larger.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, PROVED)
 
     def _epsilon_left(self, epsilon: float) -> float:
@@ -174,7 +174,7 @@ class Perturbation:
         return self.noise_epsilon(epsilon) + arithmetic.log1p(CURVATURE * change)
 
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
-        """Return the privacy statement of a fit; `tolerance` is the solver's, for an exclusion.
+        """Return the privacy statement of a fit; an exclusion names the solver's `tolerance`.
 
         If the intercept has no penalty, the published noise has no finite ε. Counterexample: all n
         records have a positive label and, in the only column, the code 0; then one record's code

@@ -43,8 +43,8 @@ class OneRuleNoise:
         return tuple(call_of(entry, self.mechanism) for entry in self.statement.ledger)
 
 
-# Cached, as folds of equal size have the same noise for each setting and ε of a job: LazyBB's grid
-# has thousands of settings.
+# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
+# share it. LazyBB's grid has thousands of settings.
 @lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
@@ -60,6 +60,9 @@ def lazybb_one_rule(
     started: bool = False,
 ) -> OneRuleNoise:
     """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
+
+    η, or η_t in round t, is the rate that multiplies errors in scores. ζ, or ζ_t, bounds the
+    distance of neighbours' normalised weights (``sensitivity.lazybb_zeta_rounds``).
 
     Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and 4ηζ = ε₀ with ε₀
     from the thesis' advanced composition. Proved: η_t = ε₀/(2ζ_t), with ε₀ = ε/τ for δ = 0 and from
@@ -111,7 +114,8 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # The bounded range of a choice is 2ηζ, also where the paper charges 4ηζ.
+    # The privacy loss of a choice has a bounded range of 2ηζ, although the thesis charges an ε of
+    # 4ηζ.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(

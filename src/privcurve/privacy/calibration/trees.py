@@ -18,7 +18,7 @@ from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, T
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
-# What the leaves of a tree contain: labels, or 1-rules.
+# Values of `leaves`: the leaves of a tree contain labels or 1-rules.
 LABELS = "labels"
 RULES = "rules"
 
@@ -41,7 +41,7 @@ class TreeNoiseRates:
     # (n_rounds,): η_t, which multiplies the criterion in the score of a split; infinite at ε = ∞.
     # Read-only.
     rates: Floats
-    # (n_rounds,): the factor of a leaf's margin before noise is added. Read-only.
+    # (n_rounds,): multiplies a leaf's margin before noise is added. Read-only.
     label_rates: Floats
     mechanism: str  # the mechanism of the splits
     label_noise: str  # the mechanism of the labels
@@ -53,14 +53,15 @@ class TreeNoiseRates:
 
     @property
     def by_levels(self) -> bool:
-        """Whether each node of a level chooses its split (proved).
+        """Whether each node of a level makes its own choice of a split (proved).
 
-        Otherwise each call chooses one split among all leaves (published).
+        Otherwise each call chooses one split among the splits of all leaves (published).
         """
         return not self.normalise
 
 
-# Cached, as folds of equal size have the same noise for each setting and ε of a job.
+# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
+# share it.
 @lru_cache(maxsize=2048)
 def lazybb_trees(
     *,
@@ -82,6 +83,9 @@ def lazybb_trees(
 ) -> TreeNoiseRates:
     """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
 
+    The letters η, κ, τ, ζ_t and λ are as in ``calibration.lazybb_one_rule``; D, t and f are
+    explained below.
+
     Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) per leaf.
 
     Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits, then the
@@ -89,13 +93,13 @@ def lazybb_trees(
     Lap(2ζ_t/ε_l) on each margin. δ > 0: a label is drawn with P(+) = σ(ε_l·margin/(2ζ_t)), so all
     steps are bounded-range. By default all steps have equal ranges (a share of D/(D + 1) for
     splits), and the best accountant composes them: the optimal adaptive one if it fits. With a
-    given share f, of ρ, zCDP composes them.
+    given share f of ρ, zCDP composes the steps.
 
     With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last level
     chooses a 1-rule, including its labels; no budget is needed for labels. The errors of all nodes
-    of a level add up to one weighted error. Each has slopes in [0, 1], and so a range of at most
-    the weight that moves in the node. All choices of the level together are 2ηζ_t-DP and
-    bounded-range, like one 1-rule (docs/proofs.md, 'Levels of a tree').
+    of a level add up to one weighted error. The error of a node has slopes in [0, 1], so its change
+    has a range of at most the weight that moves in the node. All choices of the level together are
+    2ηζ_t-DP and bounded-range, like one 1-rule (docs/proofs.md, 'Levels of a tree').
 
     Both calibrations refuse parameters for which the rounding of weights is too coarse, like
     ``calibration.lazybb_one_rule``.

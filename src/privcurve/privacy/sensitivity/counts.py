@@ -64,7 +64,8 @@ def noisy_counts_published(n_candidates: int) -> float:
 def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> float:
     """Return the L1 sensitivity 2 · #features of one (bin × label) histogram per feature.
 
-    Replace-one; half of it for add/remove. Source: docs/proofs.md, 'Counts' (proved).
+    This is for replace-one; for add-remove it is half as large. Source: docs/proofs.md, 'Counts'
+    (proved).
     """
     return touched_cells(neighbours) * n_features
 
@@ -72,22 +73,23 @@ def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> float:
     """Return the L2 sensitivity √(2 · #features) of one (bin × label) histogram per feature.
 
-    Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together: a
-    record that moves leaves one cell per feature and enters another. Source: docs/proofs.md,
-    'Counts' (proved).
+    This is for replace-one; for add-remove it is √#features. It holds for all nodes of a tree's
+    level together: a replaced record leaves one cell per feature and enters another. Source:
+    docs/proofs.md, 'Counts' (proved).
     """
     return math.sqrt(touched_cells(neighbours) * n_features)
 
 
 def touched_cells(neighbours: str) -> float:
-    """Return how many cells of a histogram the change of one record may alter: 2, or 1."""
+    """Return how many cells of a histogram one record can alter: 1 under add-remove, else 2."""
     return relation(neighbours).touched
 
 
 def released_error(weight_bound: float) -> float:
     """Return the sensitivity w̄ of a tree's error Σ min(A, B) over its leaves.
 
-    min has slopes in [0, 1], so a record adds between 0 and its weight. Replace-one. Source:
+    A and B are the weights of the two labels in a leaf, and w̄ is `weight_bound`. min has slopes in
+    [0, 1], so a record adds between 0 and its weight. Replace-one. Source:
     papers/boosted_dp/proofs.md, 'Errors' (proved).
     """
     return weight_bound
@@ -96,8 +98,11 @@ def released_error(weight_bound: float) -> float:
 def margins_l2() -> float:
     """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
-    A replaced record with another label in the same leaf changes one margin by 2; in two leaves the
-    sensitivity is only √2. Replace-one. Source: papers/boosted_dp/proofs.md, 'Leaves' (proved).
+    A and B are the weights of the two labels in a leaf; no record weighs more than 1.
+
+    A replacement with another label in the same leaf changes one margin by 2; a replacement in
+    another leaf changes two margins by 1 each, and only √2 in L2. Replace-one. Source:
+    papers/boosted_dp/proofs.md, 'Leaves' (proved).
     """
     return 2.0
 
@@ -105,9 +110,10 @@ def margins_l2() -> float:
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
     """Return the largest weight w̄ = ψ⁻¹(reach) that any possible record can have.
 
-    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ is increasing, and |H| ≤ `reach`. `reach` is the sum
-    of |β_s| · max |h_s| over the earlier rounds, which are released. w̄ is ½ as long as reach ≤
-    2(1 − α). Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
+    H is the sum of the released trees, and y is the label, −1 or +1. The record (x, y) has the
+    weight ψ⁻¹(−y·H(x)); ψ⁻¹ is increasing (it depends on `alpha`), and |H| ≤ `reach`. `reach` is
+    the sum of |β_s| · max |h_s| over the trees h_s of earlier rounds, with the factors β_s. w̄ is ½
+    as long as reach ≤ 2(1 − α). Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
     return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
@@ -124,6 +130,8 @@ def residual_norm(n_classes: int) -> float:
 
 def residual_sums_l2(n_classes: int) -> float:
     """Return the L2 sensitivity of (Σg, Σ‖g‖) in the leaves of a tree: 2c, if ‖g‖ ≤ c.
+
+    g is the clipped residual of a record; the sums are over the records of a leaf.
 
     c is :func:`residual_norm`. For two classes the result is exactly 1, also for residuals that are
     rounded to units. For K > 2 classes the result includes rounding, which moves each of the K + 1

@@ -28,18 +28,21 @@ def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
 def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     """Return the sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
 
-    Adding a record changes Φ by an amount in [0, F₁], replacing one by an amount in [−F₁, F₁]. So
-    the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one, attained). For weights
-    of at most w̄, multiply by w̄. Exponential mechanisms at all nodes of a tree level together cost
-    no more than one of them; n is the number of records of the entire dataset, not of a node.
-    Source: docs/proofs.md, 'Split scores' and 'Levels of a tree' (proved).
+    G is :func:`impurity`; a leaf has the weight w, and the share q of one label.
+
+    If a record is added, Φ changes by an amount in [0, F₁]; if a record is replaced, by an amount
+    in [−F₁, F₁]. So the range of the scores' change is F₁ (add-remove) or 2F₁ (replace-one; both
+    are attained). If the weights of records are at most w̄, multiply by w̄. The exponential
+    mechanisms at all nodes of a tree level together cost as much as a single one, if n is the
+    number of records of the entire dataset, not of a node. Source: docs/proofs.md, 'Split scores'
+    and 'Levels of a tree' (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
     if criterion == "gini":
         return 4 * (n - 1) / n
     if criterion == "entropy":
-        # n lg n − (n − 1) lg(n − 1), written without cancellation.
+        # Compute n lg n − (n − 1) lg(n − 1) without cancellation.
         below = arithmetic.log1p(-1 / n) / arithmetic.log(2.0) if n > 1 else 0.0
         return arithmetic.log2(n) - (n - 1) * below
     root, zero_one = 2 * math.sqrt(n - 1), 2.0 if n >= 2 else 0.0
@@ -49,7 +52,7 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range R of the split score's change: 2F₁ (replace-one).
+    """Return the range R of the split scores' change: 2F₁ (replace-one; :func:`split_sensitivity`).
 
     The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: docs/proofs.md,
     'Choices' and 'Levels of a tree' (proved).
@@ -60,8 +63,9 @@ def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
     """Return the sensitivity of a split that paper 002 publishes.
 
-    It is max{3, 1 + Ľ(1, m + 1)}, or 3 + 2α(√m − 1) for the criterion Mα. It is valid, and less
-    than twice too large. Replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
+    For m records, it is max{3, 1 + (m + 1)·G(1/(m + 1))} for the criterion G (:func:`impurity`), or
+    3 + 2α(√m − 1) for the criterion Mα. It is valid, and less than twice as large as needed.
+    Replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":
@@ -73,10 +77,10 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
 def distributed_split_published(m: int, criterion: str) -> float:
     """Return the sensitivity of a leaf's purity gain that paper 003 publishes, for m records.
 
-    Entropy, (2/m)(3 lg m + 1), and Gini, 20/m, are valid for fixed m, but at least 2 and 2.5 times
-    too large. Root-Gini, 10/m, is **false** for m ≥ 27. Noise that depends on m reveals m, so a
-    gain with this noise is never private. For reproduction only. Source:
-    papers/distributed/proofs.md, 'Gains' and 'Local scale'.
+    The sensitivities for entropy, (2/m)(3 lg m + 1), and for Gini, 20/m, are valid for fixed m, but
+    at least 2 and 2.5 times as large as needed. The one for root-Gini, 10/m, is **false** for m ≥
+    27. Noise that depends on m reveals m, so a gain with this noise is never private. For
+    reproduction only. Source: papers/distributed/proofs.md, 'Gains' and 'Local scale'.
     """
     check_n(m)
     if criterion == "entropy":

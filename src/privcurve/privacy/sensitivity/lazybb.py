@@ -11,17 +11,18 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
-# The pure ε of one choice of a 1-rule is this number times ηζ. Published: thesis, Theorem 2.7.2.
-# Proved: the sensitivity of the error is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
+# The pure ε of one choice of a 1-rule is this number times ηζ, for the rate η that multiplies
+# errors, and ζ of :func:`lazybb_zeta`. Published: thesis, Theorem 2.7.2. Proved: the sensitivity of
+# the error is ζ, the range of the errors' change 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
 ONE_RULE_PUBLISHED = 4.0
 ONE_RULE_PROVED = 2.0
 
 # The pure ε, and the range, of one split of DP-TopDown in LazyBB is this number times ηζ. Published
 # and proved agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
-# its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
+# its Theorem 4.2.2 is right). This ε also pays for *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# By floating-point rounding, a weight may exceed its bound by this share, which ζ includes.
+# By floating-point rounding, a weight may exceed its bound by this share; ζ includes the excess.
 DENSITY_TOLERANCE = 1e-9
 
 # Maximum relative increase of a sensitivity by the rounding of LazyBB's weights.
@@ -65,8 +66,8 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
 def lazybb_weight_unit(n: int) -> float:
     """Return the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
 
-    Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels have
-    the same b (``kernels.projection.fixed_point_bits``); a test compares the two.
+    Weights are rounded up to multiples of this unit, so that the sum of n weights fits in 62 bits.
+    The kernels have the same b (``kernels.projection.fixed_point_bits``); a test compares the two.
     """
     check_n(n)
     return 2.0 ** -min(52, 62 - (n - 1).bit_length())
@@ -115,7 +116,7 @@ def check_largest_weight(largest: float, who: str) -> None:
     """Check the assumption of the proofs that no weight exceeds its maximum.
 
     `largest` is the largest weight, divided by the maximum. Raises ArithmeticError if it is above
-    1, which would be a bug.
+    1, which would be a bug of the kernels.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
