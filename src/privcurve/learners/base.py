@@ -108,8 +108,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Lowest and highest value of each column. X is then numeric; it is clipped to the bounds and
         split into `n_bins` bins of equal width. None: X is already encoded.
     classes : sequence, optional
-        The labels; of two, the negative one first. None takes them from `y`: that each of them
-        occurs is then a public fact.
+        The labels; of two labels, the negative one first. None takes the labels from `y`: then it
+        is a public fact that each label occurs.
     schema : privcurve.Schema, optional
         Replaces the three parameters above: X is then a raw frame, and `y` has the schema's labels.
     random_state : int, Generator, RandomState or None
@@ -126,7 +126,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "its model has no file format"
 
-    # The largest number of records: the sums of more could overflow or be inexact.
+    # The largest number of records: sums over more records could overflow or be inexact.
     _most_records: ClassVar[float] = float("inf")
     # The oldest version whose model files can be read: older scores have another meaning.
     _oldest_read: ClassVar[int] = 1
@@ -317,7 +317,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
-            # Copied, as a caller may change an array in place; without the seed, which is secret.
+            # Keep copies, as a caller may change an array in place. Do not keep the secret seed.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = {
                 name: value if type(value) in PLAIN else copy.deepcopy(value, copies)
@@ -339,7 +339,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and the label of each row: a sign, or its position if multiclass."""
+        """Return the classes, and the label of each row.
+
+        It is a sign, or the position of the label's class if the learner is multiclass.
+        """
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)
@@ -358,12 +361,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Leave it out, so that a seed gives the same fit as in versions without schemas.
+            # Leave out the parameter: so a seed gives the same fit as in versions without schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
         else:
-            # Keep the names of parameters of earlier versions, so that a seed gives the same fit.
+            # Add parameters that earlier versions had: so a seed gives the same fit as there.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
@@ -438,7 +441,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether `predict_proba`, if it exists, converts votes; else scores are log-odds."""
+        """Whether `predict_proba` converts scores by a link; otherwise scores are log-odds.
+
+        It has no meaning for a learner without `predict_proba`.
+        """
         return False
 
     @property
@@ -464,7 +470,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Announce the calls, train, and return the guarantee; all calls are known beforehand."""
+        """Announce all mechanism calls, train, and return the guarantee.
+
+        This version is for private learners whose calls are all known before the fit.
+        """
         # Under add-remove the number of records is not public, so nothing may depend on it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
@@ -501,22 +510,22 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {}
 
     def _trained_learners(self) -> tuple[str, ...]:
-        """Return the names of the learners that a fit trains: itself, and any candidates."""
+        """Return the names of the learners that a fit trains: this one, and any candidates."""
         return (self._learner,)
 
     def _model_to_save(self) -> CodedClassifier:
-        """Return the learner whose model is saved: itself, or the one it selected."""
+        """Return the learner whose model is saved: this one, or the one that it selected."""
         return self
 
     def _restore(self) -> None:
-        """Check the attributes read from a model file, and compute the attributes that follow.
+        """Check the attributes read from a model file, and compute the ones that follow from them.
 
         The check must be strict enough that no kernel reads beyond an array. Raises ValueError if
         an attribute does not fit the columns and classes.
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry that holds with the learner's parameters; by default the registry's."""
+        """Return the entry that applies with the present parameters; by default the registry's."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:

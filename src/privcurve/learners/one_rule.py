@@ -149,7 +149,7 @@ class OneRules:
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
-        """Return the weights' parameters and the calibrated noise of a setting."""
+        """Return density, learning rate and calibrated noise for a setting."""
         return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(

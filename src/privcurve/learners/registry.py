@@ -48,7 +48,7 @@ def names() -> list[str]:
 
 def multiclass_names() -> list[str]:
     """Return the names of all learners that support more than two classes."""
-    # `tuned` is left out: its candidates determine whether it supports more.
+    # Leave out `tuned`: its candidates determine whether it supports more than two classes.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
@@ -103,7 +103,7 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, object]) -> None:
-    """Refuse hyperparameters of a learner without a proved guarantee."""
+    """Raise ValueError if a hyperparameter has a value without a proved guarantee."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:

@@ -39,7 +39,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 
     calibration: str = PUBLISHED
 
-    # Exclusions of a subclass's claim, in addition to the ones that both learners have.
+    # What the claim of a subclass excludes, in addition to the exclusions of both subclasses.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:

@@ -44,11 +44,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return assumptions of the statement: public facts, in addition to the usual ones."""
+        """Return the facts that the statement assumes to be public, besides the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return for each column the group of each code; other than ordered codes stay alone."""
+        """Return the group of each code, by column; only codes of ordered columns are merged."""
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)

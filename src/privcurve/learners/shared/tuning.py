@@ -24,13 +24,13 @@ from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
-# The key with which a setting names another learner.
+# The key of a setting that names another learner than the parameter `learner`.
 LEARNER = "learner"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate for training in a run: a learner, and its hyperparameters if not default."""
+    """A candidate for training in a run: a learner, and its hyperparameters (or the defaults)."""
 
     learner: str
     setting: Mapping[str, Any]
