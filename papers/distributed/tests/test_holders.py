@@ -81,8 +81,8 @@ def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
         assert a.transcript_ == b.transcript_, setting
         said, other = a.privacy_, b.privacy_
         assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
-        # The fit does not see what was released in other processes, so that its statement has all
-        # exclusions that are possible.
+        # The fit does not see what other processes released, so its statement has all possible
+        # exclusions.
         more = {*other.exclusions} - {*said.exclusions}
         assert {*said.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
