@@ -32,5 +32,5 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("difference of standard deviation of accuracy")
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the accuracy's standard deviation over the splits, less the other learner's."""
+    """Return the standard deviation of the accuracy over splits, minus the one under `less`."""
     return values_of(claim, rows, average="std")

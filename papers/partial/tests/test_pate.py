@@ -34,9 +34,9 @@ def fit(X, y, seed=0, **parameters):
 
 
 def test_margins_of_neighbours():
-    """A replaced record changes one teacher, so it moves the margins of other records by up to 2.
+    """A replaced record changes one teacher, so the margins of other records move by up to 2.
 
-    All K teachers answer about the record itself, so its own margin moves by up to 2K.
+    All K teachers vote on the replaced record, so its own margin moves by up to 2K.
     """
     rng = np.random.default_rng(0)
     n, k = 24, 4
@@ -85,7 +85,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
         ValueError, match=r"at most 0 new rows, because ε pays for 2 answers in addition"
     ):
         model.predict([[2, 2]])
-    # Answers that ε pays for are still given.
+    # A row whose private bin already has an answer still gets this answer.
     model.predict([[2, 1]])
 
 
@@ -141,7 +141,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     assert (said.status, said.proved_epsilon) == ("refuted", np.inf)
     assert ASKED_AGAIN in str(said)
     assert pickle.loads(pickle.dumps(model)).privacy_ == said
-    # A new fit has given no answers yet.
+    # A new fit has scored no training rows, so its guarantee holds.
     assert model.fit(X, y).privacy_.status == "proved"
 
 
