@@ -32,5 +32,5 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("difference of standard deviation of accuracy")
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the standard deviation of the accuracy over splits, minus the one under `less`."""
+    """Return the standard deviation of accuracy over splits, minus the same for rows in `less`."""
     return values_of(claim, rows, average="std")

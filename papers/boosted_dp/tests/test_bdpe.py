@@ -297,7 +297,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
-    """The clamp M = 10 refutes the claim: one label moves a leaf too far.
+    """With the clamp M = 10 the claim is refuted: one label moves the value of a leaf too far.
 
     The claim is proved if M is above all values of leaves.
     """

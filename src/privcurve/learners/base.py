@@ -190,7 +190,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self
 
     def _with_schema_facts(self, y: ArrayLike) -> Self:
-        """Return this learner with the public facts of its schema; itself without a schema."""
+        """Return this learner with the public facts of its schema, if it has a schema."""
         if self.schema is None:
             return self
         facts = schema_facts(self, self.schema, y)
@@ -330,7 +330,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:
-        """Return a view of this learner with the parameters of its fit; before a fit, itself."""
+        """Return a view of this learner with the parameters of its fit, if it is fitted."""
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:
             return self
@@ -466,7 +466,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # Copied: a learner that writes into its records must not change the next fit's.
+            # Copy the records: the next fit must not get records that a learner has changed.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:

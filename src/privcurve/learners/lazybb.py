@@ -95,7 +95,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     bounds : pair of array-like, optional
         Lowest and highest value of each column, if X is numeric.
     classes : sequence of two labels, optional
-        Negative first; None takes them from `y`.
+        The labels, the negative one first. None takes them from `y`.
     random_state : int, Generator, RandomState or None
 
     Attributes

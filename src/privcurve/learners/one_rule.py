@@ -27,7 +27,7 @@ pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """The net votes of one bin: added to the score of a row in the bin, else subtracted."""
+    """The net votes of one bin, added to the scores of rows in the bin, subtracted from others."""
 
     votes: int
     column: int

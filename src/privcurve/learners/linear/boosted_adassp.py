@@ -25,7 +25,7 @@ from privcurve.privacy.noise import Announced
 # The ridge in units of σ·√width, about the norm of the Gram matrix's noise (σ: its standard
 # deviation on the diagonal), as in the authors' code.
 RIDGE = 1.96
-# The smallest value of 1 − 2|F| in the conversion of a score F to log-odds; it bounds the odds.
+# In the conversion of a score F to log-odds, 1 − 2|F| is at least this, so that odds are bounded.
 LEAST_CHANCE = 1e-6
 
 

@@ -43,7 +43,7 @@ STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
-    """Return the methods of `FINAL` that a learner class overrides, unless it may override them."""
+    """Return the methods of `FINAL` that a learner class overrides without permission."""
     learner = LEARNERS.get(getattr(kind, "_learner", ""))
     if learner is not None and learner.stays_open:
         return []

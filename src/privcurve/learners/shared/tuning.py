@@ -200,7 +200,7 @@ class _Fit(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
-    """Return the terms of a training that spends at most `amount`: ε if `pure`, else ρ of zCDP.
+    """Return the terms of a training that spends at most `amount`, an ε if `pure`, else a ρ (zCDP).
 
     The ε is nearly the largest one possible. `guess` is an ε at which the search starts.
     """
