@@ -41,14 +41,14 @@ BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
 # The paper's clamp M.
 CLAMP = 10.0
-# Errors on a fold are multiples of 1/n, so that differences below this are rounding errors.
+# Errors on a fold of n records are multiples of 1/n: smaller differences are rounding errors.
 ROUNDING = 1e-9
-# The smallest ε in the paper. Our study has smaller ε, too, to look for a leak of the exact β.
+# The smallest ε in the paper. Our study has smaller ε, too, to show whether the exact β leaks.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
 SHUFFLES = 200
-# Number of domains in the paper; its counts are out of this number.
+# Number of domains in the paper, the maximum of the counts in its tables.
 DOMAINS = 19
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
@@ -162,7 +162,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: datasets won by each α at each ε, with the number by chance, and printed Table 1."""
+    """Table: number of datasets won by each α at each ε: ours, by chance, and printed (Table 1)."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -296,7 +296,7 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_published(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the booster as published: exact β and, with noise, only M = `CLAMP`."""
+    """Return the rows of the booster as published: exact β and, at finite ε, only M = `CLAMP`."""
     is_published = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
     return frame[is_published & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
@@ -389,7 +389,8 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return depth and number of trees with the smallest private error on each dataset (Table 3).
 
-    `sizes` says of each whether it is small, which means at most `SMALL_DEPTH` or `SMALL_TREES`.
+    `sizes` says whether the depth is small (at most `SMALL_DEPTH`) or big, and whether the number
+    of trees is small (at most `SMALL_TREES`) or big.
     `printed` has the paper's sizes, and `as_printed` is 1 if they agree, else 0. A dataset with a
     failed setting has no row.
     """
@@ -474,7 +475,7 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    # The t-test is undefined if all gaps are equal: p is 1 if they are 0, and 0 otherwise.
+    # The t-test is undefined if all gaps are equal: then p is 1 if the gaps are 0, and 0 otherwise.
     p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
     fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
     fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)

@@ -190,7 +190,7 @@ def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.Data
 
 # End of the title of a panel that is cropped to the range of interest.
 CROPPED = " (cropped)"
-# The figures of a dataset: suffix of the name, and the function that returns the panels.
+# The figures of a dataset: the suffix of a figure's name, and the function that returns its panels.
 KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
     "": _main_panels,
     "_by_epsilon": _epsilon_panels,
@@ -244,9 +244,10 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
 
 
 def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
-    """Return the curves of a panel: mean and deviation of a measure over runs with an error ≤ x.
+    """Return the curves of a panel: mean and deviation of a measure as functions of an error x.
 
-    `name` is the measure's column; `lines` has the name of each run's curve.
+    At x, both are over the runs of the curve with an error ≤ x. `name` is the column of the
+    measure; `lines` has the name of each run's curve.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):

@@ -10,13 +10,13 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("rank correlation of {over} and {value}")
 def rank_correlation(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return Spearman's rank correlation of the column under `over` and the values."""
+    """Return Spearman's rank correlation between the values and the column that `over` names."""
     return values_of(claim, rows, summary=lambda over, values: over.rank().corr(values.rank()))
 
 
 @computed("smallest step over {over} of {value}")
 def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the smallest difference between consecutive values, in the order of `over`."""
+    """Return the smallest difference between consecutive values, sorted by the column `over`."""
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
     )
@@ -24,7 +24,7 @@ def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the smallest value of `over` whose value is at least 0, else ∞."""
+    """Return the smallest entry of the column `over` whose value is at least 0; ∞ if none is."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )
@@ -32,5 +32,5 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("difference of standard deviation of accuracy")
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the difference of the accuracies' standard deviations over the splits."""
+    """Return the standard deviation of accuracy over splits, minus the same for rows in `less`."""
     return values_of(claim, rows, average="std")

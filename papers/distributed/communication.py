@@ -63,7 +63,7 @@ def _methods(request: OutputRequest) -> list[Method]:
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
 
-# Measures of messages. Measures per party are of the party with the largest value.
+# Measures of messages. A measure per party is the largest value of all parties.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "entry", "calibration", "delta", "epsilon")
 # Parameters of a protocol that are always shown.
@@ -92,7 +92,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "method", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # As objects: otherwise integers become floats if another method lacks the parameter.
+    # With other types than `object`, integers become floats if another method lacks the parameter.
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["entry"]]
@@ -105,8 +105,8 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
     """Return the means over the runs of a protocol; NaN if a run has failed."""
     good = runs["status"] == "ok"
-    # Runs of boosting have a measure `rounds`, too, although they send no messages: if one measure
-    # of messages is missing, all are NaN.
+    # `rounds` is among MESSAGES, but boosting records its number of rounds under the same name, and
+    # sends no messages. So a learner that lacks any of these measures counts as sending none.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     accuracy = {"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))}

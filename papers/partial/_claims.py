@@ -10,13 +10,13 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("{value} minus {value} at n_kept = 25")
 def missing_of_round_25(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return each value minus the value at n_kept = 25; n_kept is the last part of the key."""
+    """Return each value minus the value at n_kept = 25, which is the last part of a key."""
     return _subtract_last_key(values_of(claim, rows), "25")
 
 
 @computed("{value} minus {value} at epsilon = 0.01")
 def gain_since_least_epsilon(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return each value minus the value at ε = 0.01; ε is the last part of the key."""
+    """Return each value minus the value at ε = 0.01, which is the last part of a key."""
     return _subtract_last_key(values_of(claim, rows), "0.01")
 
 

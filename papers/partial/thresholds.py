@@ -78,7 +78,7 @@ def column_of(method: Method, domain: Domain) -> Column:
         raise ValueError(f"{KIND}; got {method.name} with a grid or a share of the records")
     if setting.get("n_kept") is not None:
         raise ValueError(f"{KIND}; got {method.name} with rounds that do not vote (n_kept)")
-    # As in the learner: thresholds are on the columns that it treats as private.
+    # The learner draws thresholds on the columns that it treats as private.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]

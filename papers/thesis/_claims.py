@@ -11,13 +11,13 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the accuracy minus (the accuracy that `less` selects, plus its standard deviation)."""
+    """Return the accuracy minus the accuracy plus one standard deviation of the rows in `less`."""
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 
 
 @computed("{value} minus accuracy")
 def less_accuracy(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return each row's value, as the claim names it, minus the row's accuracy."""
+    """Return each row's value (the column that the claim names) minus the row's accuracy."""
     value = claim["value"]
     return values_of(claim, rows.assign(**{value: rows[value] - rows["accuracy"]}))

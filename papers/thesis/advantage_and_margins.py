@@ -236,7 +236,7 @@ def _draw_advantages(
             mark |= {"color": look["color"], "markeredgewidth": 1.2}
             panel.plot(fails, rows["window_mean"].iloc[fails - 1], **mark)
     panel.axhline(required, **GAMMA, zorder=2)
-    # The label of the line for γ is below it, at the left.
+    # Write the label of the line for γ below the line, at its left end.
     place: Any = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "color": "0.2"}
     axes = panel.get_yaxis_transform()
     panel.annotate(f"γ = {required:g}", (0.015, required), xycoords=axes, **place)

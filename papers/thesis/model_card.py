@@ -123,12 +123,12 @@ def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]
     return model.learner._on_groups(domain)[1].bin_names
 
 
-# The row in the CSV file of a model without votes.
+# The row of a model without votes, in the CSV file.
 NO_VOTES: list[tuple[int, str | None]] = [(0, None)]
 
 
 def votes_in_order(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
-    """Return a model's votes as a table, the heaviest first; positive before negative if equal."""
+    """Return a model's votes as a table, heaviest first; of equal weights, positive first."""
     ordered = sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0]))
     return pd.DataFrame(ordered, columns=["votes", "condition"])
 

@@ -21,7 +21,7 @@ from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
 
-# Files of printed numbers. Each has the name of the output with our numbers.
+# Names of files with printed numbers, and of the outputs with our numbers.
 TABLES = ("sparsity", "rademacher", "model_card")
 
 
@@ -108,8 +108,8 @@ NOTES = (
     "Table 5.3: votes are means over our models at that ε, of the bin that comes nearest.",
 )
 
-# Our value, the standard error of its difference to the printed value, and the difference divided
-# by this standard error.
+# Our value; the standard error of our value minus the printed value; and this difference divided by
+# the standard error.
 Ours = tuple[float, float, float]
 
 
@@ -191,14 +191,14 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare the selected settings with the printed settings.
 
-    Each row is a hyperparameter. Its difference is not of its values, but of the two settings: the
-    cross-validated accuracy of our setting minus the accuracy of the printed setting, both trained
-    by us and paired by fold.
+    Each row is a hyperparameter. The difference in a row does not compare the hyperparameter's
+    values but the two settings: it is the cross-validated accuracy of our setting minus the
+    accuracy of the printed setting, both trained by us and paired by fold.
     """
     folds = _fold_accuracies(runs)
     rows = []
     for row, mine in _pair_rows(printed, selected):
-        # If all settings have failed, none is selected.
+        # If all settings have failed, none is selected, and the text is missing.
         texts = {c: one["setting"] for c, one in mine.items()}
         settings = {c: json.loads(t) if isinstance(t, str) else {} for c, t in texts.items()}
         losses = {}

@@ -72,7 +72,7 @@ class Rademacher(Output):
         context.write(Table(frame, CAPTION, notes_of(frame), format_table(frame)))
 
 
-CONFIDENCE = 0.95  # of the bound
+CONFIDENCE = 0.95  # the probability that the bound holds
 
 # The thresholds θ of margins. They are fixed before any data are seen. The bound takes the best of
 # them, which a union bound over their number makes valid.
@@ -198,7 +198,7 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     for (dataset, method, epsilon), group in bounds.groupby(
         ["dataset", "method", "epsilon"], sort=False
     ):
-        # Compared with a tolerance, as a file may have changed the last bit of ε.
+        # Compare ε with a tolerance, as writing it to a file may have changed its last bit.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
         fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["method"] == method) & same]
         if len(fresh) != 1:

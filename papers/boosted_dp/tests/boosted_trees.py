@@ -45,7 +45,7 @@ def risk(records, question, alpha):
 
 
 def options(possible):
-    """Return the questions that have both answers; `possible` has each column's set of bins."""
+    """Return the questions with both answers possible; `possible` has the set of bins by column."""
     return [(j, code) for j, codes in enumerate(possible) for code in sorted(codes)[:-1]]
 
 

@@ -43,10 +43,10 @@ def exact_leverages(original, self, t, positive, negative, *others):
 
 @replacement_of(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
 def noise_before_the_clamp(original, self, t, positive, negative, weight_bound, curator):
-    """The noise is for values in [−M, M], but the values of leaves are clamped only after it."""
+    """The noise is for values in [−M, M], but leaf values are clamped only after noise is added."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
-    # The announced scale is for weights, whose sensitivity is 2; M times it is for values in
-    # [−M, M].
+    # The announced scale is for weights, whose sensitivity is 2. Values in [−M, M] need M times
+    # this scale.
     call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 
@@ -60,7 +60,7 @@ def sensitivity_of_another_alpha(original, self, n, alpha):
 
 @breaks(SENSITIVITY, Case("bdpe", {**TWO_TREES, "step": 9.0}))
 def a_weight_bound_of_a_half(patch):
-    """The noise assumes weights of ½ in all rounds."""
+    """The noise assumes weights of at most ½ in all rounds; later weights can be larger."""
     for name in ("_grow", "_vote"):
         halved = replacement_of(BDPEClassifier, name)
         halved(lambda original, self, *given: original(self, *given[:-2], 0.5, given[-1]))(patch)

@@ -45,12 +45,12 @@ def weights_after(model, X, y):
 def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
     """Questions, votes and leverages agree with the reference.
 
-    Only the published calibration has α from the exact error.
+    The option `calibrated`, α from the exact error, is only for the published calibration.
     """
     if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
-    # Without equal records no two questions have equal scores, between which rounding would decide.
+    # Without equal records no two questions have equal scores. (Rounding would decide a tie.)
     model = fitted(
         X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
         calibration=calibration, votes="link", clamp=10.0,
@@ -91,7 +91,7 @@ def test_small_alpha_boosts_nothing(epsilon, clamp):
 
 
 def test_thirty_six_trees_are_the_limit():
-    """For b = 0.1 the bound T·b/2 = 2(1 − b) is reached at T = 36: later a weight can change."""
+    """For b = 0.1, T·b/2 reaches 2(1 − b) at T = 36 trees; with more trees a weight can change."""
     assert inverse_link(36 * 0.05, 0.1) == 0.5 < inverse_link(37 * 0.05, 0.1)
 
 
@@ -110,9 +110,9 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
 @pytest.mark.parametrize("m", [120, 20_000])
 def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
-    """Published splits are nearly random: rate times range of the scores at the root is small.
+    """Published splits are nearly random: at the root, rate times range of the scores is small.
 
-    For m = 20,000 records and ε = 1 it is below 0.11.
+    For m = 20,000 records and ε = 1 this product is below 0.11.
     """
     X, y = problem(m)
     learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
@@ -144,7 +144,8 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     m = int(counts.sum())
     unit = 0.5 if calibration == "proved" else 1.0
     unit *= learner._sensitivity(m, alpha)
-    # One ledger entry for each level, or for each node.
+    # Entries 0 and 1 belong to the two levels: a proved ledger has an entry for each level, a
+    # published one for each node.
     levels = [learner._guarantee(m).ledger[k] for k in (0, 1)]
     rates = [entry.epsilon / (2 * unit) for entry in levels]
     records = [
@@ -180,7 +181,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
 
 
 def test_a_proved_tree_asks_what_is_still_open():
-    """One column with three bins has two questions, and then no further question."""
+    """A tree on one column with three bins asks its two questions, and then no further question."""
     X = np.array([[0], [1], [2]] * 5, dtype=np.uint8)
     y = np.array([1, -1, 1] * 5)
     for splits in ("chosen", "random"):
@@ -210,7 +211,7 @@ def test_released_errors_calibrate_alpha():
 
 
 class Watched(Curator):
-    """A curator that records its calls, and adds the given errors to single numbers, not noise."""
+    """A curator that records its calls; instead of noise it adds given errors to single numbers."""
 
     def __init__(self, errors=()):
         super().__init__(np.random.default_rng(0))
@@ -298,7 +299,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
-    """The clamp M = 10 refutes the claim: one label moves a leaf too far.
+    """With the clamp M = 10 the claim is refuted: one label moves the value of a leaf too far.
 
     The claim is proved if M is above all values of leaves.
     """

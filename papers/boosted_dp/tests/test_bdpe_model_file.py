@@ -12,7 +12,7 @@ from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        # A kernel would read beyond its arrays.
+        # Without the refusal, a compiled loop would read beyond its arrays.
         ("splits", lambda tree: [10**9, *tree[1:]]),
         ("splits", lambda tree: [-2, *tree[1:]]),
         ("splits", lambda tree: tree[:-1]),

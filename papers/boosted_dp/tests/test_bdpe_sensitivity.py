@@ -12,7 +12,7 @@ from privcurve.papers.boosted_dp.learners.bdpe.noise import _flip_loss, publishe
     ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
 )
 def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
-    """One leaf with one flipped label loses `lost` times ε.
+    """The privacy loss of one leaf, if one label is flipped, is `lost` times ε.
 
     The noise, of scale 2M/ε, is added before values are clamped to [−M, M]; α = 1.
     """

@@ -127,7 +127,7 @@ def test_duels_are_students_paired():
     assert by.loc[("O.C.", "exact"), "won"]
     expected = stats.ttest_rel(forest, close).pvalue
     assert by.loc[("0.1", "exact"), "p_value"] == pytest.approx(expected)
-    # Errors that are equal on all folds are no difference.
+    # If booster and forest have the same error on each fold, p is 1.
     assert by.loc[("O.C.", "constant"), "p_value"] == 1.0
 
     one = {"n_trees": 2, "forest": "RF-L", "alpha": "O.C.", "percent_wins": 82}
@@ -142,7 +142,7 @@ def test_duels_are_students_paired():
 
 def test_a_duel_is_significant_at_the_level_of_the_paper():
     spread = np.linspace(-1, 1, 10)
-    # The gaps have p-values of 0.029 and 0.0092.
+    # The gaps between the errors have the p-values 0.029 and 0.0092; the level is between them.
     error = spread.std(ddof=1) / np.sqrt(10)
     gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
     frame = errors_of(
@@ -247,7 +247,7 @@ def test_a_profile_rises_from_nothing_to_all():
 
 def test_printed_numbers_match_the_text():
     wins = pd.read_csv(PRINTED / "table4_wins_against_forests.csv", dtype={"alpha": "str"})
-    # 19 domains, three depths, two sizes, two forests, three α.
+    # There is a row for each of 19 domains, three depths, two sizes, two forests and three α.
     assert len(wins) == 19 * 3 * 2 * 2 * 3 == 684
     assert not wins.duplicated(["domain", "depth", "n_trees", "forest", "alpha"]).any()
     assert wins["percent_wins"].between(0, 100).all()

@@ -85,8 +85,8 @@ def test_weights_and_leaves():
     assert weights[1] > 0.5 > weights[0]
     positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
     values = link_of_leaves(positive, negative, 1.0)
-    # The leaves: a share of ¾ positive; only positive; empty; negative weights, due to noise; only
-    # positive again, as the weight of the negative ones is below 0.
+    # The leaves: a positive share of ¾; only positive records; no records; negative weights of both
+    # labels, due to noise; and a negative weight of the negative label, which counts as 0.
     assert values == pytest.approx(
         [0.5 / np.sqrt(3 / 16), largest_link(1.0), 0, 0, largest_link(1.0)]
     )
@@ -98,7 +98,7 @@ def test_weights_and_leaves():
 def test_curves_of_the_surrogate_match_the_loss(alpha):
     margins = np.linspace(-4.03, 4.03, 87)
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
-    # Its slope is −ψ⁻¹(−z), and its second derivative is the slope of the slope.
+    # The slope of the surrogate is −ψ⁻¹(−z); its second derivative is the slope of this slope.
     step = 1e-6
     slopes = [-inverse_link(-z, alpha) for z in margins]
     bends = [

@@ -70,7 +70,7 @@ def test_published_trees_match_the_plain_algorithm(n_classes, criterion, n_split
         made = reference.check_best_first(
             tree, X.tolist(), y.tolist(), triples, n_classes, criterion, n_splits
         )
-        # With the zero-one error there may be only one split, as gains soon are 0.
+        # With the zero-one error gains soon are 0, so there may be only one split.
         least = 1 if criterion == "zero_one" else min(n_splits, 6)
         assert least <= made <= n_splits
 
@@ -126,7 +126,8 @@ def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name
     """Without noise the model is the same for any number of parties."""
 
     def draw_the_same(questions, n, depth, rng):
-        # The generator first draws the placement, then one seed for each party.
+        # The generator has already drawn the placement, and a seed for each party. Draw trees from
+        # another generator: so they do not depend on the number of parties.
         return draw_trees(questions, n, depth, np.random.default_rng(1))
 
     monkeypatch.setattr("privcurve.learners.random_trees.draw_trees", draw_the_same)
@@ -169,7 +170,7 @@ def test_models_are_readable():
     lines = str(boosted.model_).splitlines()
     assert lines[0] == "tree 1"
     assert lines[1].endswith("?")
-    # Rows on the yes side are in the second leaf.
+    # The second leaf, with the value values[1], has the rows on the yes side.
     values = boosted.model_.values[0, :, 0]
     assert lines[2].strip() == f"yes: {values[1]:+.4f}"
     assert lines[3].strip() == f"no: {values[0]:+.4f}"

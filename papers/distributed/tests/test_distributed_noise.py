@@ -88,8 +88,8 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # A replaced record costs twice as much as an added one. With a uniform budget, a chain of 8
-        # splits costs 9/8 of that (A6).
+        # A replaced record costs twice as much as an added one, which the published noise is for.
+        # With a uniform budget, a chain of 8 splits costs 9/8 of this (A6).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),
@@ -118,8 +118,8 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Half of α′ pays for the votes, half for the counts of the questions voted for, one for
-            # each party.
+            # Half of α′ pays for the votes, half for the counts of the questions with a vote: one
+            # question per party.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 
@@ -152,7 +152,7 @@ def test_a_proved_vote_is_calibrated_to_its_own_holder():
         assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
         assert later
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
-        # A replaced record changes two cells for each column with votes, which are one or two.
+        # One or two columns have votes. A replaced record changes two cells of each of them.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
 
 

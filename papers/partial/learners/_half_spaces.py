@@ -36,7 +36,8 @@ class PrivateWeights:
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
-        # Whether to estimate the edge, and the difference of weights that makes an edge of 1.
+        # Whether to estimate the edge; and the number by which the total weight of right minus
+        # wrong records is divided to get the edge.
         self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
@@ -52,10 +53,10 @@ class PrivateWeights:
         return _compute_error(self._each, self._counts, wrong, *self._kind)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
-        """Return the utility of all thresholds in [−R, R] for the projections `sums`, R = `reach`.
+        """Return the utility of all thresholds in [−R, R], for projections `sums` and R = `reach`.
 
-        The utility of a threshold is |½ − error|, or |edge|, and has the sensitivity of an
-        estimate. It is constant on each piece between two projections.
+        The utility of a threshold is |½ − error|, or |edge|. Its sensitivity is the sensitivity of
+        the error or edge. It is constant on each piece between two projections.
 
         Returns
         -------
@@ -67,8 +68,8 @@ class PrivateWeights:
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α, except where this exceeds a cap."""
-        # e^α must not overflow; already with e^700 all products are beyond the cap.
+        """Multiply the weights of wrong records by e^α, unless the product is beyond a cap."""
+        # e^α must not overflow; e^700 is enough, as all products are then beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
 
 

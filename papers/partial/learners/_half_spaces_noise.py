@@ -157,10 +157,10 @@ class BRCNoise:
         return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
-        """Return the budget of a round, and the accountant.
+        """Return the budgets of a round for its estimate and its choice, and the accountant.
 
-        The first number is for the estimate: its sensitivity divided by the noise scale. The second
-        is for the choice of a threshold: its ε, or the length of its range (bounded range).
+        The budget of the estimate is its sensitivity divided by its noise scale. The budget of the
+        choice of a threshold is its ε or, with δ > 0, its range of privacy losses (bounded range).
         """
         share, rounds = self.choice_share, self.n_rounds
         if self._is_pure:

@@ -22,7 +22,7 @@ BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Return the number of fractional bits of weights, such that a sum of n fits in 62 bits.
+    """Return the number of fractional bits of weights, such that a sum of n weights has 62 bits.
 
     A weight is at most `largest`.
     """
@@ -64,7 +64,7 @@ def project_rows(points: Floats, coefficients: Floats) -> Floats:
 
 @jit
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
-    """Return which rows x have a·x + b > 0, for several a and b: shape (n_vectors, n_rows).
+    """Return which rows x have a·x + b > 0, for each pair (a, b): shape (n_vectors, n_rows).
 
     The projections a·x are not stored.
     """

@@ -130,7 +130,7 @@ def student_of_exact_answers(original, self, call, margins, records=None):
     return margins > 0
 
 
-# A model that is released with its teachers, which are not private.
+# The model is released with its teachers, which are not private.
 replace_constant(
     "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
 )

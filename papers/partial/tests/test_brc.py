@@ -117,7 +117,8 @@ def test_private_codes_change_no_bit_of_the_public_part():
         before = [m.votes_.index(v) if v else 25 for m, v in zip((left, right), first, strict=True)]
         if min(before) == 25:
             continue
-        # The first vote of the public classifier is the same although a private value differs.
+        # In both fits the first vote of the public classifier is the same, although a private value
+        # differs.
         assert first[0] == first[1]
         return
     pytest.fail("no round was public")

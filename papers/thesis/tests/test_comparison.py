@@ -30,8 +30,8 @@ def test_the_printed_tables_are_complete():
 
 
 def test_printed_percentages_are_means_over_the_widths():
-    # This finds errors of copying. The thesis itself has one misprint, mushroom at ε = 1: 14.4 of
-    # 117 features are 12.31 %.
+    # This check finds mistakes in our copy of the tables. One mistake is in the thesis itself:
+    # mushroom at ε = 1, where 14.4 of 117 features are 12.31 %.
     frame = printed("sparsity")
     numbers = frame[["features_mean", "features_percent"]].astype(float)
     off = (100 * numbers["features_mean"] / frame["dataset"].map(WIDTHS)).sub(
@@ -77,7 +77,7 @@ def test_sparsity():
     error = math.hypot(0.489 / 2, 0.1 / math.sqrt(12))
     assert table.loc["features_mean", "proved_difference"] == pytest.approx(2 / error)
     assert table.loc["features_std", "proved_difference"] == pytest.approx(-2.83, abs=0.01)
-    # A percentage is the mean on another scale.
+    # A percentage is the mean times a constant, so it has the same difference in standard errors.
     percent = table.loc["features_percent", "proved_difference"]
     assert percent == pytest.approx(2 / error, rel=0.02)
 
@@ -161,7 +161,7 @@ def test_the_card():
     table = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
     assert len(table) == 7
     first, last = table.iloc[0], table.iloc[-1]
-    # The three models have 3, 1 and (without this condition) 0 votes.
+    # For this condition the three models have 3 votes, 1 vote, and (as it is missing) 0 votes.
     assert first["proved"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"
     assert last["proved"] == pytest.approx(0.82)

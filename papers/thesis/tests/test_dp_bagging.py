@@ -35,7 +35,7 @@ def test_teachers_match_plain_python():
     X, y, n_bins = problem(90)
     pool = problem(25, seed=1)[0]
     order = np.random.default_rng(0).permutation(90)
-    # The third teacher has no records: it votes against.
+    # The third teacher has no records: its scores are 0, so it votes −1.
     ends = np.array([30, 50, 50, 90])
     votes = np.zeros(25, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(n_bins)])

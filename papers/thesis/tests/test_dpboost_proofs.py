@@ -71,7 +71,7 @@ def test_the_range_of_a_replacement_is_approached():
 # One record more moves others from tree to tree ------------------------------------------
 #
 # The number of records of each tree depends on n. An ensemble is charged as if a record changes
-# only one of its trees. That is so if a record is replaced, and wrong if one is added.
+# only one of its trees. This is right if a record is replaced, and wrong if a record is added.
 
 T, RATE, LAMBDA = 50, 0.1, 0.1
 
@@ -81,12 +81,12 @@ def sizes(n, chunks):
 
 
 def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
-    """Return ln(density with n equal records / density with n + 1) of a bad transcript.
+    """Return the privacy loss of one transcript: ln(density with n records / with n + 1).
 
-    There is one column with one bin, and all labels are positive: splits reveal nothing, all
-    records are in one leaf, and their order does not matter. The released leaf values of the
-    transcript, which may be any numbers, keep the scores at 0 or 2 before each tree, so that
-    gradients always are at their bound.
+    All records are equal: there is one column with one bin, and all labels are positive. So splits
+    reveal nothing, all records are in one leaf, and their order does not matter. As noise can
+    produce any leaf values, the function takes leaf values that keep the scores at 0 or 2 before
+    each tree: then all gradients are at their bound.
     """
     *_, of_leaves = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=1, learning_rate=RATE, regularisation=LAMBDA,
@@ -101,8 +101,9 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
         left, right = (
             np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
         )
-        # The released value that moves the score to 0 or 2 and that is, seen from `right`, at
-        # `left` or beyond it.
+        # `left` and `right` are the exact leaf values with n and n + 1 records. Of the two released
+        # values that move the score to 0 or 2, take the one that is more likely with n records: it
+        # is not between `left` and `right`, but on the side of `left`.
         reached = [0.0, 2.0]
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]

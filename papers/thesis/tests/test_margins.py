@@ -31,7 +31,7 @@ def test_the_histogram_counts_records_and_keeps_a_lattice_together():
     n_rounds = 50
     values = np.arange(-n_rounds, n_rounds + 1, 2) / n_rounds
     heights = margins.histogram(values, np.ones(len(values), dtype=np.int64), n_bins=50)
-    # Each bin has one margin, except the last, which has both 0.96 … and 1.
+    # Each bin has one margin, except the last bin, which has its lower edge and 1.
     assert np.allclose(heights * len(values), [1] * 49 + [2])
     weighted = margins.histogram(np.array([-1.0, 0.0]), np.array([1, 3]), n_bins=2)
     assert weighted.tolist() == [0.25, 0.75]
@@ -105,7 +105,7 @@ def test_trees_have_rounds_too(fitted):
     trees = clone(one).set_params(
         weak_learner="topdown", depth=1, leaves="rules", random_state=np.random.default_rng(1)
     )
-    # Trees of one level of rules are 1-rules.
+    # Trees of one level with leaves="rules" are 1-rules.
     gains = [round_advantages(model.fit(X, y, counts), X, y, counts) for model in (rules, trees)]
     assert np.array_equal(*gains)
     assert len(np.unique(gains[0])) > 1

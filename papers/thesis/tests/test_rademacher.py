@@ -60,7 +60,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
     expected = exact(np.repeat(codes, counts, axis=0))
     result = rademacher.estimate(codes, N_BINS, counts, 4000, np.random.default_rng(3))
     assert result.value == pytest.approx(expected, abs=4.5 * result.standard_error)
-    # A draw must have the variance of 14 signs, not of 6.
+    # If each row counted as one record, the estimate would be near exact(codes).
     assert abs(result.value - exact(codes)) > 10 * result.standard_error
 
 
@@ -104,7 +104,8 @@ def test_the_bound_of_perfect_margins_is_the_formula():
 
 
 def test_the_bound_takes_the_best_threshold_and_counts():
-    # Nine in ten records have margin 0.3, the rest −1: below 0.3 the ramp loss is 0.1.
+    # Nine in ten records have the margin 0.3, the rest −1: at thresholds up to 0.3 the ramp loss
+    # is 0.1.
     margins, counts = np.array([0.3, -1.0]), np.array([9000, 1000])
     complexity = Estimate(0.005, 0.0001, 1000, 10_000)
     result, threshold = rademacher.bound_of(margins, counts, complexity)

@@ -76,7 +76,7 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
     """The contract's comparison of neighbours does not find the mistake: it needs threshold replay.
 
-    It compares only the scores that the call records, and these are correct.
+    The comparison sees only the scores that the call records, and these are correct.
     """
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
     assert check(DP_BAGGING, n_random=6).breach is None

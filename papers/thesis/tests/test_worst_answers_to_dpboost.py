@@ -21,8 +21,8 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 def test_published_dpboost_is_refuted():
     """The published noise loses more than ε.
 
-    A replaced record moves two leaves by ΔV, with noise for one of them, so that the leaves alone
-    lose ε. The split adds 2/(12(1 + λ)) of ε.
+    A replaced record moves two leaves by ΔV, but the noise, at the cost ε/2, is for one leaf. So
+    the leaves alone lose ε. The split adds 2/(12(1 + λ)) of ε.
     """
     table = audit_rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)

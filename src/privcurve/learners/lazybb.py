@@ -94,7 +94,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     bounds : pair of array-like, optional
         Lowest and highest value of each column, if X is numeric.
     classes : sequence of two labels, optional
-        Negative first; None takes them from `y`.
+        The labels, the negative one first. None takes them from `y`.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -215,7 +215,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     def joins_columns(self) -> bool:
         """Whether the score is not a sum of functions of single columns.
 
-        A tree may combine columns; so does a tie among all rounds that the last round breaks.
+        A tree may combine columns. So does a tie that the last round breaks, as it depends on the
+        votes of all rounds.
         """
         # Ties are broken only without a public start.
         may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND

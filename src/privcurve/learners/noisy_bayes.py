@@ -29,7 +29,7 @@ from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-# Weights of a code's counts (negative, positive) whose weighted sum is positive minus negative.
+# Weights of the two counts of a code (negative, positive): their sum is positive minus negative.
 MARGIN = np.array([-1.0, 1.0])
 
 
@@ -115,7 +115,8 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            # Each column gives an estimate of these numbers; average them by precision.
+            # The counts of each column add up to an estimate of the counts of the labels. Average
+            # the estimates, weighted by their precision.
             precisions = np.array([1 / len(table) for table in noisy])
             sums = np.array([table.sum(axis=0) for table in noisy])
             totals = transposed_times(sums, precisions) / total(precisions)
@@ -165,12 +166,12 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
 
 
 def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
-    """Return the bounds of the counts of each column: a record is in one cell of code and label."""
+    """Return the bounds of each column's counts: a record adds 1 to one cell of code and label."""
     return [one_cell((width, 2)) for width in widths]
 
 
 class CountedRows(NamedTuple):
-    """The rows of one part of the records, which `Totals` counts part by part."""
+    """The rows of one part of the records; `Totals` adds up the counts of all parts."""
 
     records: Records
 

@@ -27,7 +27,7 @@ pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """The net votes of one bin: added to the score of a row in the bin, else subtracted."""
+    """The net votes of one bin, added to the scores of rows in the bin, subtracted from others."""
 
     votes: int
     column: int
@@ -149,7 +149,7 @@ class OneRules:
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
-        """Return the weights' parameters and the calibrated noise of a setting."""
+        """Return density, learning rate and calibrated noise for a setting."""
         return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(

@@ -39,7 +39,7 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
 
-# The folder of the results of contract checks (a file per learner), and the possible results.
+# The folder with the results of contract checks (one file per learner), and the possible results.
 CONTRACTS = Path("results/contracts")
 KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
@@ -106,12 +106,13 @@ def entry(name: str) -> LearnerEntry:
             f"{path_of(name)} must have a class {declared.path!r}, the path of its ENTRY"
         )
     if getattr(kind, "_learner", None) != name:
-        # With another learner's name, that learner's entry might allow it to read unsealed records.
+        # If the class had the name of another learner, that learner's entry would apply to it, and
+        # might allow it to read records that are not sealed.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     defaults = _find_defaults(kind)
     for key, parameter in declared.parameters.items():
         if key not in defaults or defaults[key] != parameter.default:
-            # Otherwise a study would report other hyperparameters than the ones trained with.
+            # With other defaults, a study would report hyperparameters that it did not train with.
             raise ValueError(
                 f"{path_of(name)}: {declared.path} needs a field {key} with the default "
                 f"{parameter.default!r}, as its ENTRY says"
@@ -163,7 +164,7 @@ def tried(name: str) -> str:
 def status(name: str) -> str:
     """Return the status that the contract check found for a learner's statements.
 
-    It is ``claimed`` if the present file was not checked.
+    It is ``claimed`` if the file has not been checked since its last change.
     """
     return _read_finding(name, "status", CLAIMED)
 

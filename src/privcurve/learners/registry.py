@@ -48,7 +48,7 @@ def names() -> list[str]:
 
 def multiclass_names() -> list[str]:
     """Return the names of all learners that support more than two classes."""
-    # `tuned` is left out: its candidates determine whether it supports more.
+    # Leave out `tuned`: its candidates determine whether it supports more than two classes.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
@@ -103,7 +103,7 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, object]) -> None:
-    """Refuse hyperparameters of a learner without a proved guarantee."""
+    """Raise ValueError if a hyperparameter has a value without a proved guarantee."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
@@ -116,14 +116,14 @@ def check_proved(name: str, parameters: Mapping[str, object]) -> None:
             )
 
 
-# Additional bytes per record and class with more than two classes: a score, 8 bytes, and its copy.
+# With more than two classes, each record needs so many more bytes per class: a score and a copy.
 _PER_CLASS = 16.0
 
 
 def training_bytes(
     name: str, n_rows: int, n_columns: int, n_classes: int = 2, code_bytes: int = 1
 ) -> float:
-    """Return the estimated peak memory of one training, in bytes, including its data.
+    """Return the estimated peak memory of one training, in bytes, including the data.
 
     It excludes the memory of a Python process without any training.
 
@@ -152,7 +152,7 @@ def training_bytes(
 
 
 def missing_package(name: str) -> str | None:
-    """Return a message on how to install a package that a learner lacks; None if it lacks none."""
+    """Return a message on how to install the package that a learner lacks; None if it has all."""
     requires = entry(name).requires
     return extras.explain_missing(requires, name) if requires else None
 

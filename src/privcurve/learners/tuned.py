@@ -26,7 +26,7 @@ from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
-# Number of runs that are trained together, which limits the models in memory.
+# Maximum number of runs that are trained together, to limit the number of models in memory.
 _BATCH = 32
 
 
@@ -139,7 +139,10 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
         )
 
     def _public_facts(self) -> Facts:
-        """Return the public facts for the candidates. Codes are not merged: candidates do that."""
+        """Return the public facts for the candidates.
+
+        Codes are not merged here, as each candidate merges them itself.
+        """
         n_classes, ordered = len(self.classes_), self.ordered
         if ordered is not None or self.bounds is not None:
             ordered = ordered_columns(NAME, ordered, True, len(self.n_bins_))
@@ -244,7 +247,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
 
     @property
     def chances_by_link(self) -> bool:
-        """The same property of the selected learner."""
+        """The property `chances_by_link` of the selected learner."""
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
 

@@ -45,7 +45,8 @@ class Parameters:
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     depth = int(setting["depth"])
-    # Per node: a ledger entry, and a choice among the questions of all columns.
+    # Published ledgers have an entry per node, which takes time. The choice of a question reads all
+    # columns, but with published noise and a small ε only a few.
     nodes = 2**depth * (1.2e-5 + 1e-7 * n_columns)
     records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
     return 5e-4 + float(setting["n_trees"]) * (1.5e-4 + records + nodes)

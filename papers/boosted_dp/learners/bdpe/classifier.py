@@ -265,7 +265,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
-                # If α depends on errors, the sensitivity is unknown: the range is in units of it.
+                # If α follows from released errors, the sensitivity is not known yet: the range is
+                # then in units of the sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -353,7 +354,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         """Return the mechanism call of each inner node of tree `t`."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # Without a budget, splits are chosen by noise alone: its scale is infinite.
+            # Without a budget, splits are chosen by noise alone: the noise scale is infinite.
             pure = self.delta == 0 and self.calibration == PROVED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:

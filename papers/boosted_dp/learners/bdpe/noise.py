@@ -28,7 +28,8 @@ LEAVES = "the leaves of a tree"
 OF_NODE = "tree {}: split of node {}"
 OF_LINKS = "tree {}: the leaf values, before they are clamped"
 
-# Values of `leverage`: β computed from the exact records, as published, or a public constant.
+# Values of `leverage`: EXACT computes β from the exact records, as published; CONSTANT is a public
+# constant.
 EXACT = "exact"
 CONSTANT = "constant"
 
@@ -42,7 +43,8 @@ LEAF_LEAK = (
 )
 
 
-# Cached: folds of equal size share the noise of each setting and ε.
+# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
+# share it.
 @lru_cache(maxsize=512)
 def published_noise(
     *,

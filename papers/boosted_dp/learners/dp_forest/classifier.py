@@ -93,7 +93,8 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # For the sensitivity of a leaf's scores the paper takes 2, the sensitivity of margins.
+            # The paper takes 2 as the sensitivity of the scores of a leaf's labels; this is the
+            # sensitivity of margins.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
             # The paper's Laplace noise is for add-remove neighbours.

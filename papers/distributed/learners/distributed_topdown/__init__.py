@@ -40,7 +40,7 @@ class Parameters(HolderParameters):
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: a cost per party for messages, and one per row."""
+    """Return the estimated seconds of a fit: a part per party for messages, a part per row."""
     protocol, depth = setting["protocol"], setting["depth"]
     holders = 1 if protocol == "single" else int(setting["n_holders"])
     if depth is None:

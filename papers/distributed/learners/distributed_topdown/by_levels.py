@@ -67,7 +67,7 @@ class _Coordinator:
         self.sums, self.transcript = sums, transcript
         questions = plan.questions
         self.widths = np.diff(questions.starts)
-        # For each question, the share of its column's bins with the answer yes.
+        # For each question, the share of its column's bins that answer yes.
         self.shares = (questions.high - questions.low + 1) / np.maximum(
             self.widths[questions.columns], 1
         )
@@ -76,8 +76,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # Raise an error before any party answers if counts with the least noise cannot be sent.
-        # Noise is least if the fewest columns are counted; votes may leave only one.
+        # Messages cannot hold counts with too little noise: raise this error before any party
+        # answers. Noise is smallest if few columns are counted; with votes it may be only one.
         self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -189,7 +189,8 @@ class _Coordinator:
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # Each split has a side that is too small, the node is pure, or a last split gains nothing.
+        # There is no split if each has a side that is too small, if the node is pure, or if, on the
+        # last level, no split reduces the error.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[places[best]]]

@@ -21,7 +21,8 @@ from .._half_spaces_noise import BRCNoise
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
 
-# The share of a classifier's ε for the change of the Jacobian; the rest is for its noise vector.
+# The share of a classifier's ε that pays for the change of the Jacobian, which the penalty limits.
+# The rest pays for the noise vector of the classifier.
 CURVATURE_SHARE = 0.1
 
 

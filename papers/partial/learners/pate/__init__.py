@@ -18,7 +18,8 @@ class Parameters:
     """Hyperparameters of PATE."""
 
     n_teachers: int = parameter(50, low=1, size=True)
-    # The values tried are at least the number of records of the contract's tables, as required.
+    # A fit needs at least as many answers as records. So the contract check tries values that are
+    # not below the number of records of its tables.
     n_answers: int | None = parameter(None, int, low=1, tried=(10, 30))
 
 

@@ -20,8 +20,8 @@ RELEASED = {CHOICES}
 def contract() -> list[Case]:
     """Return settings for the contract check, which together reach all mechanism calls."""
     return [
-        # If a record's private columns change, all teachers may change their votes on this record,
-        # so that its answer changes more than other answers. These tables have several teachers.
+        # Try several teachers: if a record's private columns change, all teachers may change their
+        # votes on this record, so its answer changes more than the answers about other records.
         Case(NAME, {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
         Case(
             NAME, {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)

@@ -52,7 +52,7 @@ def pate_statement(
     """
     published = calibration == PUBLISHED
     full = answers_l1(n_answers, n_teachers)
-    # The paper's noise is for a single answer, on which one teacher changes its vote.
+    # The paper's noise is for a single answer, and for the change of a single teacher's vote.
     bound = margins_l1() if published else full
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
@@ -241,7 +241,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """The guarantee of all answers that ε pays for, both given and remaining ones."""
+        """The guarantee of all answers that ε pays for, whether they were given or not yet."""
         statement = super().privacy_
         if not (statement.private and self._own_rows.answered):
             return statement
@@ -283,7 +283,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         with one_thread():
             parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
-            # One margin per record, not per row, as each record gets independent noise.
+            # Repeat the margin of a row for each of its records, as each gets independent noise.
             margins = _count_margins(rows, self._teachers)[places]
             positive = curator.signs(call, margins, places)
             self.student_ = self._train_student(codes[places], signs[places], positive)

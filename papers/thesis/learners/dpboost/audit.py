@@ -34,7 +34,7 @@ def claims() -> Iterator[Claim]:
     """Yield the claims that the statistical audit attacks."""
     one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
-    # With so many trainings the attack would see noise of single precision.
+    # From so many trainings the attack would detect noise that is drawn in single precision.
     yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
     yield claim_by_answers(NAME, PUBLISHED, one)
     # The published noise is for an added record, but ignores that this changes the trees' records.

@@ -53,7 +53,7 @@ CAVEAT_PUBLISHED = (
     "more than epsilon for a replaced record, 6.9 epsilon for an added one)"
 )
 
-# Why the calls of one ledger entry are charged once: these have disjoint records.
+# What shares one ledger entry, which is charged only once because the records are disjoint.
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 

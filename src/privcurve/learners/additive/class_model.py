@@ -41,7 +41,7 @@ class ClassModel:
         return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors, people)
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
-        """Check that a model read from a file fits the columns and classes; else ValueError."""
+        """Raise ValueError if a model read from a file does not fit the columns and classes."""
         check_people(self.people, n_bins)
         for values in (self.class_shapes, self.class_errors):
             widths = [value.shape for value in values]

@@ -22,11 +22,11 @@ from privcurve.learners.registry import entry
 
 # The trained weights, in half precision; `decoder/export.py` wrote the file.
 FILE = Path(__file__).with_name("decoder.npz")
-# Minimum share of a release in the budget, and of sums by bin and totals in a release.
-# With smaller shares the noise would not fit in 64-bit integers.
+# Each release gets at least this share of the budget, and each of its two parts (sums by bin, and
+# totals) at least this share of the release. With less, noise would not fit in 64-bit integers.
 LEAST_SHARE = 1e-3
-# Limits of the network's training tables: of m = n·μ/d, of the number of bins of an ordered column,
-# and of the number of records.
+# Limits of the tables that the network was trained on: of m = n·μ/d (see `rule.plan`), of the
+# number of bins of an ordered column, and of the number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21
@@ -37,7 +37,7 @@ class Network(NamedTuple):
 
     stages: tuple[Stage, ...]  # weights for release 0, 1, …; later releases use the last stage
     shares: Floats  # (n_stages, 4): coefficients of the share of each release: see `shares_of`
-    totals: Floats  # (n_stages, 4): coefficients of the part of the totals in each release
+    totals: Floats  # (n_stages, 4): coefficients of the totals' part of each share
 
     @property
     def width(self) -> int:
@@ -51,7 +51,7 @@ class Network(NamedTuple):
     def shares_of(
         self, n_releases: int, ratio: float, n_columns: float
     ) -> list[tuple[float, float]]:
-        """Divide the budget: return for each release the shares of its sums by bin and its totals.
+        """Divide the budget: return the share of each release's sums by bin, and of its totals.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Network(NamedTuple):
         Returns
         -------
         list of pair of float
-            All shares add up to 1.
+            Shares of the budget, which add up to 1.
         """
         z = (log(ratio) - 5.0) / 2.0
         which = np.minimum(np.arange(n_releases), len(self.stages) - 1)

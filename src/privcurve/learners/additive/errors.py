@@ -27,7 +27,7 @@ SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
 SMALLEST, LARGEST = -6.0, 3.0
 # Half the width of a 95 % interval, in standard errors.
 HALF_WIDTH = 1.96
-# The probability of reporting an effect of any column at all if no column has one.
+# If no column has an effect: the probability that an effect of some column is reported.
 FALSE_ALARM = 0.05
 # Maximum number of contrasts of an ordered column: polynomials of degree 1, 2, …
 N_CONTRASTS = 4
@@ -44,7 +44,7 @@ class Layer(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Noisy counts of records by class and bin; the bins of all columns are numbered in one row."""
+    """Noisy counts of records by class and bin, where bins are numbered through all columns."""
 
     positive: Floats  # (n_bins,): records of the positive class in each bin
     negative: Floats  # (n_bins,): all other records in each bin
@@ -203,10 +203,10 @@ def _silu(values: Floats) -> Floats:
 
 
 def evidence(counts: Counts) -> list[float]:
-    """Return the adjusted p-value of each column: times the number of columns, at most 1.
+    """Return an adjusted p-value of each column: the p-value times the number of columns.
 
-    If no column has an effect, the probability that any of these is at most `FALSE_ALARM` is about
-    `FALSE_ALARM` or less (Bonferroni).
+    It is at most 1. If no column has an effect, some adjusted p-value is at most `FALSE_ALARM` with
+    a probability of about `FALSE_ALARM` or less (Bonferroni).
     """
     return [min(1.0, len(counts.ordered) * p) for p in p_values(counts)]
 
@@ -232,8 +232,8 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     rest = 1.0 - share
     excess = counts.positive * rest - counts.negative * share
-    # Estimated numbers of records. Contrasts may depend on them: their noise is uncorrelated with
-    # the noise of `excess`.
+    # `masses` are estimated numbers of records. Their noise is uncorrelated with the noise of
+    # `excess`, so the weights of contrasts may depend on them.
     lengths = share * share + rest * rest
     masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
     sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths

@@ -34,7 +34,7 @@ class AdditiveModel:
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
-        """Check that a model read from a file fits the columns and classes; else ValueError."""
+        """Raise ValueError if a model read from a file does not fit the columns and classes."""
         require(n_classes == 2, "it has one score, which is for two classes")
         check_people(self.people, n_bins)
         for values in (self.shapes, self.errors):
@@ -92,14 +92,14 @@ class AdditiveModel:
 
 
 def check_people(people: Sequence[Floats], n_bins: Ints) -> None:
-    """Check that numbers of people read from a file are ≥ 0 and fit the columns (ValueError)."""
+    """Raise ValueError if numbers of people from a file are negative or do not fit the columns."""
     widths = [own.shape for own in people]
     require(not people or widths == [(k,) for k in n_bins], "its people belong to other columns")
     require(all(bool((own >= 0).all()) for own in people), "it has a negative number of people")
 
 
 def with_error(value: float, error: float) -> str:
-    """Return a value as text, with its standard error unless that is 0."""
+    """Return a value as text, and its standard error unless the error is 0."""
     return f"{value:+.2f} (± {error:.2f})" if error > 0 else f"{value:+.2f}"
 
 

@@ -55,7 +55,8 @@ def people_by_code(
         noisy = counts.by_bin[starts[j] : starts[j + 1]]
         own = nearest_counts(noisy, total)
         if ordered[j] and len(own) > AROUND:
-            # Bins far from all records have extreme scores: people there would distort means.
+            # Bins far from all records have extreme scores. If noise put people there, means over
+            # people would be distorted, so such bins get 0 people.
             up_to = np.append(0.0, np.cumsum(np.pad(own, AROUND // 2)))
             around = (up_to[AROUND:] - up_to[:-AROUND]) / AROUND
             least = LEAST_DEVIATIONS * counts.deviation / math.sqrt(AROUND)
@@ -69,7 +70,7 @@ def people_by_code(
 def nearest_counts(counts: Floats, total: float) -> Floats:
     """Return the nonnegative counts that add up to `total` and are nearest in least squares.
 
-    They are max(0, count − level) with one level for all; a count of -inf becomes 0.
+    They are max(0, count − level), with the same level for all counts; -inf becomes 0.
     """
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)

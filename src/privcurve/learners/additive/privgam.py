@@ -42,29 +42,30 @@ from privcurve.privacy.ledger import PrivacyStatement
 class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters):
     r"""An additive model: a score for each bin of each column, and an intercept.
 
-    A fit makes 3, 6 or 12 releases: public facts say how many. Each has sums by class and bin of
-    all columns at once, with noise. The first has half of the counts of records; the others have
-    the sums of the residuals :math:`\min(|y_i - p_i|, \frac12)`, at the probabilities of the
-    scores so far. After each release a network updates the scores of all bins. It was trained
-    beforehand, on public and simulated tables, to make models that predict other records of the
-    same table well; its weights are part of the package. Nothing is tuned on the records.
+    A fit makes 3, 6 or 12 releases; public facts determine the number. Each release has noisy sums
+    by class and bin, of all columns at once. In the first release each record adds ½ to the sums of
+    its bins, so the sums are half of the numbers of records. In the others it adds its residual
+    :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability by the present scores.
+    After each release a network updates the scores of all bins. The network was trained beforehand,
+    on public and simulated tables, to make models that predict other records of the same table
+    well; its weights are part of the package. Nothing is tuned on the records.
 
-    The score is the log-odds of the positive label. Of more than two classes each has a score, and
-    its probability is in proportion to the logistic function of that. docs/privgam.md says what
-    PrivGAM is good for and what the network has seen; proofs: docs/proofs.md, 'PrivGAM'.
+    The score is the log-odds of the positive label. With more than two classes, each class has a
+    score, and its probability is proportional to the logistic function of the score.
+    docs/privgam.md says what PrivGAM is good for and which tables the network was trained on.
+    Proofs: docs/proofs.md, 'PrivGAM'.
 
-    Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
+    Sums and noise are whole numbers, so the guarantee covers floating-point arithmetic.
 
     Parameters
     ----------
     neighbours : str
-        ``replace-one``, or ``add-remove``: then the number of records is not public, and
-        `n_estimate` takes its place.
+        ``replace-one``; or ``add-remove``, for which the number of records is not public, so that
+        the fit uses `n_estimate` instead.
     n_estimate : int or None
-        About how many records there are, from public sources; with ``add-remove`` alone.
+        Only with ``add-remove``: an estimate of the number of records, from public sources.
     ordered : sequence of bool, bool or None
-        Which columns have codes in the order of what they mean; public. None: all where `bounds`
-        is given, else none.
+        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float
@@ -77,13 +78,14 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
     Attributes
     ----------
     model_ : AdditiveModel or ClassModel
-        The value of each code of each column, of more than two classes by class; prints itself.
+        The intercept, and the value of each code of each column (with more than two classes, for
+        each class). ``print`` shows it as text.
     n_features_used_ : int
-        Columns that have an effect.
+        Number of columns that have an effect.
     n_records_ : int
-        Records trained on; not with ``add-remove``, where it is not public.
+        Number of training records. It is missing with ``add-remove``: there it is not public.
     privacy_ : PrivacyStatement
-        What the fit guarantees, with every release.
+        The guarantee of the fit; its ledger lists all releases.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
     ordered: Sequence[bool] | bool | None = None
 
     def _plan(self, n: int) -> rule.Plan:
-        """Return the settings of a fit on n records; add-remove does not use n."""
+        """Return the settings of a fit on n records; `n_estimate` replaces n if it is given."""
         return rule.plan(
             rule.FitFacts(
                 n if self.n_estimate is None else int(self.n_estimate),
@@ -195,7 +197,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
             self.n_records_ = records.n
 
     def size_remark(self, n: int) -> str:
-        """Return a remark if m = n·μ/d is small (docs/privgam.md, small budgets); else ""."""
+        """Return a remark if m = n·μ/d (see `rule.plan`) is small, else "".
+
+        docs/privgam.md, small budgets, compares PrivGAM with simpler learners.
+        """
         m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
         if m >= rule.LEAST_M:
             return ""
@@ -283,7 +288,10 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
 
 
 def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
-    """Convert values by bin (the last axis) to one array per column with a value for each code."""
+    """Convert values by bin to values by code: return one array per column.
+
+    The last axis of `values` has the bins of all columns, the last axis of an array the codes.
+    """
     columns = np.split(values, starts[1:-1], axis=-1)
     return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
 
@@ -291,7 +299,7 @@ def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
     """Return for each score the counts of its own class, and of all other classes together.
 
-    `counts` has the classes on the first axis; with one score, its class is the last (positive).
+    `counts` has the classes on the first axis. A single score belongs to the last, positive class.
     """
     own = counts[-n_scores:]
     return own, counts.sum(axis=0) - own

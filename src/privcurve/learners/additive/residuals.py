@@ -101,7 +101,7 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
 
 
 class ScoredRows:
-    """The rows of one part of the records, which `Totals` asks for sums of integers.
+    """The rows of one part of the records; `Totals` adds up the sums of all parts.
 
     :class:`BinSums` explains the parameters.
     """
@@ -124,12 +124,13 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
     def counts(self, query: Query) -> Ints:
-        """Return the counts by class and bin, and by class (last), times `query.clip`."""
+        """Return the counts by class and bin, then the counts by class; all times `query.clip`."""
         counts = count_labels(self._rows, self._n_classes, self._n_bins)
         return self._with_totals(query.clip * counts)
 
     def _with_totals(self, sums: Ints) -> Ints:
-        # Each record is in exactly one bin of the first column, so its bins add up to the total.
+        # Each record is in exactly one bin of the first column: this column's bins add up to the
+        # total.
         totals = sums[..., : self._first].sum(axis=-1, keepdims=True)
         return np.concatenate([sums, totals], axis=-1)
 

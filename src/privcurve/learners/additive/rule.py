@@ -14,9 +14,9 @@ from privcurve.privacy.calibration.shares import SharedBudget, gaussian_budget, 
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
 
-# An ordered column has at most max(LEAST_BINS, BINS_PER_ROOT·√m) bins.
+# An ordered column has at most max(LEAST_BINS, BINS_PER_ROOT·√m) bins; `plan` defines m.
 LEAST_BINS, BINS_PER_ROOT = 8, 3.0
-# If m is at least the first number, a fit makes the second number of releases.
+# Pairs: if m is at least the first number, a fit makes the second number of releases.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
 
 # With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
@@ -40,7 +40,7 @@ class Question(NamedTuple):
     words: str  # its name in the ledger
     share: float  # share of the budget
     sensitivity: float  # L1 for Laplace noise, else L2
-    deviation: float  # standard deviation of its noise for the network; positive
+    deviation: float  # standard deviation of its noise, as the network gets it; above 0
 
 
 class Plan(NamedTuple):
@@ -48,22 +48,25 @@ class Plan(NamedTuple):
 
     budget: SharedBudget
     laplace: bool  # whether the noise is Laplace noise, else it is Gaussian, or none
-    m: float  # n·μ/d
-    most_bins: int  # maximum for an ordered column
+    m: float  # n·μ/d, see `plan`
+    most_bins: int  # the maximum number of bins of an ordered column
     releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals
     ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty if ε is infinite
     scale: float  # factor of answers and deviations, for the network
 
 
 def words(release: int, totals: bool) -> str:
-    """Return the name of a part of a release, from 0 on, in the ledger."""
+    """Return the name in the ledger of a release's sums by bin, or of its totals.
+
+    The first release is 0.
+    """
     what = "residuals" if release else "half of the counts"
     where = "" if totals else " and bin of all columns"
     return f"release {release + 1}: {what} by class{where}"
 
 
 def most_bins(m: float) -> int:
-    """Return the maximum number of bins of an ordered column, whose neighbours are merged."""
+    """Return the maximum number of bins of an ordered column after neighbours are merged."""
     by_rule = math.floor(BINS_PER_ROOT * math.sqrt(m))
     return max(LEAST_BINS, min(decoder.MOST_BINS, by_rule))
 
@@ -74,12 +77,13 @@ def n_releases(m: float) -> int:
 
 
 def plan(facts: FitFacts) -> Plan:
-    """Return the settings of a fit, which m = n·μ/d rules.
+    """Return the settings of a fit, which depend mostly on m = n·μ/d.
 
-    μ is the budget of Gaussian noise with the standard deviation of the fit's noise. Outside the
-    range of the network's training, shares belong to the nearest m in the range, the network
-    gets at least the smallest noise of the range, and sums and noise of more records are scaled
-    down together.
+    n is the number of records and d the number of columns. μ measures the budget: if one release of
+    counts spent all of it, Gaussian noise as large as the noise of the counts would be μ-GDP for
+    replace-one neighbours. The network was trained on a range of m and n. Outside of this range,
+    the shares are computed for the nearest m; if m is too large, the network gets the noise of the
+    largest m; and if n is too large, sums and noise are both scaled down.
     """
     n, d = facts.n, len(facts.ordered)
     find = gaussian_budget if facts.delta > 0 else mixed_budget

@@ -61,9 +61,9 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
     Parameters
     ----------
     most_cells : int
-        Maximum number of cells of the model's junction tree at the end. A round may use a part of
-        them: the part of the budget that is spent after it. The paper allows ten million cells
-        (80 MB), which takes hours.
+        Maximum number of cells of the model's junction tree. It grows with the spent budget: after
+        a round that brings the spent share of the budget to s, the tree has at most s times as
+        many cells. The paper allows ten million cells (80 MB), which takes hours.
     neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
@@ -210,7 +210,7 @@ def _call(announced: Announced, share: float, budget: SharedBudget, curator: Cur
 
 
 def _part(call: Call, total: float) -> float:
-    """Return the variance of the noise of a count divided by `total`.
+    """Return the variance of the noise of a count, after the count is divided by `total`.
 
     If the call has no noise, return 1, so that all counts weigh the same.
     """
@@ -223,7 +223,7 @@ def _part(call: Call, total: float) -> float:
 def tables_with_label(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints
 ) -> dict[Columns, Floats]:
-    """Return the joint counts of each column, and each pair of columns, with the label."""
+    """Return the joint table of each column and the label, and of each pair and the label."""
     label = len(columns) - 1
     return {
         (*some, label): joint_counts(columns, places, counts, (*some, label))
@@ -233,9 +233,10 @@ def tables_with_label(
 
 
 def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
-    """Extend tables with the label by their sums: tables without the label, and the label alone.
+    """Return the given tables, and tables without the label and of the label alone.
 
-    A table with the label has one or two other columns. The order of the result is fixed.
+    A given table has the label and one or two other columns; summed over the label, it gives the
+    table of these columns. The order of the result is fixed.
     """
     smaller: dict[Columns, Floats] = {}
     for name in sorted(tables):
@@ -248,11 +249,12 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Return the number of columns that a table shares with each table of the workload, summed up.
+    """Return the number of columns that a table shares with a workload table, summed over these.
 
     The workload has a table for each pair of columns, together with the label.
     """
     label = n_columns - 1
-    # The numbers of pairs with a given column, and of all pairs; a single column is one pair.
+    # `with_one` is the number of pairs that contain a given column, `pairs` the number of pairs.
+    # With only one column, the workload is the table of this column and the label.
     with_one, pairs = max(label - 1, 1), max(label * (label - 1) // 2, 1)
     return pairs * (label in name) + with_one * (len(name) - (label in name))

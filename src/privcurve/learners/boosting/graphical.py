@@ -25,7 +25,7 @@ from privcurve.kernels.graphical import (
 )
 from privcurve.learners.boosting.synthetic import deal_places
 
-# The descent stops at the first step that reduces the loss by less than this share of it.
+# The descent stops at the first step that reduces the loss by less than this share of the loss.
 TOLERANCE = 1e-7
 
 # The positions of some columns, in increasing order.
@@ -96,7 +96,8 @@ class GraphicalModel:
         there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
         self._indices = {key: index for key, index in self._indices.items() if key[0] in there}
         names, tables = list(self.measured), list(self.measured.values())
-        # All cliques that contain a table's columns agree on it; the smallest is the fastest.
+        # Compare each measured table with a clique that contains its columns. All such cliques have
+        # the same table of these columns; the smallest clique is the fastest.
         items = [self._clique_of(name) for name in names]
         index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
         firsts = bin_starts([measured.table.size for measured in tables])
@@ -183,7 +184,7 @@ class GraphicalModel:
         ]
 
     def candidates_within(self, candidates: Sequence[Columns], most: float) -> list[int]:
-        """Return the positions of the candidates that can be measured within a limit of cells.
+        """Return the positions of the candidates that a limit of cells allows to measure.
 
         After the measurement of one more candidate, the junction tree must have at most `most`
         cells. A candidate inside a clique adds no cells and is always allowed.

@@ -71,7 +71,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
             The mechanism call of the release.
         curator : Curator
         least : float
-            Codes of a column with noisy counts below `least` share one place.
+            The codes of a column whose noisy counts are below `least` share one place.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
         inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
         require(inside, "its trees are of other columns")
-        # If children come after their parent, every path ends.
+        # If each child has a higher number than its parent, every path ends.
         on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
         require((on | (trees.child == 0)).all(), "its trees have no end")
         require(self.values_.shape == (*shape, 1), "it has not one value a node")
@@ -160,7 +160,7 @@ class Column(NamedTuple):
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:
-        """Return a column; its codes with noisy counts below `least` share one place."""
+        """Return a column in which the codes with a noisy count below `least` share one place."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
         sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
@@ -196,7 +196,7 @@ class Column(NamedTuple):
 def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
     """Return the number of records in each cell, as an array of the given shape.
 
-    `cells` are flat positions in the array; `counts` are the records of each row.
+    `cells` are flat positions in the array; `counts` has the number of records of each row.
     """
     counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
     return np.asarray(counted, dtype=np.float64).reshape(shape)

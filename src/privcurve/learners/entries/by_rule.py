@@ -45,12 +45,15 @@ DEFAULT = "privgam"
 
 
 def title(spec: Mapping[str, Any]) -> str:
-    """Return the title of an item of `LEARNERS`: its own, or the learner's."""
+    """Return the title of an item of `LEARNERS`; without one, the title of its learner."""
     return spec.get("title", registry.entry(spec["learner"]).title)
 
 
 def name_of(learner: str, setting: Mapping[str, object]) -> str:
-    """Return the title of a learner with a setting: the title in `LEARNERS`, or the learner's."""
+    """Return the title of a learner with a setting.
+
+    It is the title of the item of `LEARNERS` with this setting; without one, of the learner.
+    """
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)
@@ -62,7 +65,7 @@ def suitable_learners(
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Return the items of `specs` that support `n_classes` and `delta`, and why others do not.
 
-    A learner without δ > 0 counts as suitable: it is trained with δ = 0.
+    A learner that supports only δ = 0 counts as suitable, and is trained with δ = 0.
     """
     suitable: dict[str, Mapping[str, Any]] = {}
     left_out = []

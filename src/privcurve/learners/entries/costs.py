@@ -1,8 +1,8 @@
 """Estimated seconds of one fit of each learner; the workflow groups runs into jobs by them.
 
 Each function takes all hyperparameters of a learner and the shape of the encoded matrix. The
-coefficients were measured on one core, for training and scoring. A wrong estimate does no harm but
-jobs that are shorter or longer than ``seconds_per_job``.
+coefficients were measured on one core, for training and scoring. The only harm of a wrong
+estimate is that jobs are shorter or longer than ``seconds_per_job``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 
 def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of LazyBB with 1-rules or trees."""
+    """Return the seconds of LazyBB with 1-rules or trees."""
     if setting["weak_learner"] == "topdown":
         return 1e-3 + float(setting["n_rounds"]) * _tree(setting, n_rows, n_columns)
     return _rules(float(setting["n_rounds"]), n_rows, n_columns)
 
 
 def one_rule(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a 1-rule."""
+    """Return the seconds of a 1-rule."""
     return _rules(1.0, n_rows, n_columns)
 
 
@@ -28,7 +28,7 @@ def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
 
 
 def topdown(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of one DP-TopDown tree."""
+    """Return the seconds of one DP-TopDown tree."""
     return 1e-3 + _tree(setting, n_rows, n_columns)
 
 
@@ -39,22 +39,22 @@ def _tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of logistic regression, private or not."""
+    """Return the seconds of logistic regression, private or not."""
     return 1e-2 + 2.2e-7 * n_rows * n_columns
 
 
 def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of gradient boosting."""
+    """Return the seconds of gradient boosting."""
     return 1e-2 + 2.5e-8 * float(setting["n_estimators"]) * n_rows * n_columns
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of DP-EBM: a histogram of one column per round and column."""
+    """Return the seconds of DP-EBM: a histogram of one column per round and column."""
     return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
 
 
 def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of diffprivlib's trees, single or in a forest."""
+    """Return the seconds of diffprivlib's trees, single or in a forest."""
     n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
     # diffprivlib loops in Python over all nodes, and over all leaves that have records.
     leaves = min(2.0**depth, n_rows / n_trees)
@@ -63,27 +63,27 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def dpl_logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of diffprivlib's logistic regression: some hundred passes over the matrix."""
+    """Return the seconds of diffprivlib's logistic regression: some hundred passes over rows."""
     return 2e-2 + 3e-7 * n_rows * n_columns
 
 
 def dpl_gaussian_nb(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of diffprivlib's naive Bayes."""
+    """Return the seconds of diffprivlib's naive Bayes."""
     return 1e-2 + 1e-3 * n_columns + 3e-8 * n_rows * n_columns
 
 
 def majority(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of counting labels."""
+    """Return the seconds of counting labels."""
     return 2e-3
 
 
 def noisy_bayes(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of counting each column by label."""
+    """Return the seconds of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosted random trees.
+    """Return the seconds of boosted random trees.
 
     Each record passes through each tree twice: for the sums of the leaves, and for its new score.
     """
@@ -94,22 +94,22 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
 
 
 def privgam(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of PrivGAM: at most 12 sums over all columns, and a network on their bins."""
+    """Return the seconds of PrivGAM: up to 12 sums over all columns, and a network on bins."""
     return 5e-3 + n_columns * (2e-3 + 5e-6 * n_columns + 3.2e-8 * n_rows)
 
 
 def dp_newton(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of joint Newton steps: one Gram matrix, and a pass over all rows per step."""
+    """Return the seconds of joint Newton steps: a Gram matrix, and one pass over rows per step."""
     return 1e-2 + n_rows * n_columns * (2e-9 * n_columns + 1e-8 * float(setting["n_steps"]))
 
 
 def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of gradient descent: a pass over all rows per step."""
+    """Return the seconds of gradient descent: a pass over all rows per step."""
     return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])
 
 
 def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of DP-SGD: a cost per step, and a cost per record in a batch."""
+    """Return the seconds of DP-SGD: a part per step, and a part per record in a batch."""
     n_steps = float(setting["n_epochs"]) / float(setting["batch_rate"])
     width = 1 + float(setting["n_hidden"])
     each = 1e-4 + 1e-9 * n_rows + 1e-6 * n_columns * width
@@ -117,19 +117,19 @@ def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def boosted_adassp(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of Boosted AdaSSP: like Newton steps, one per round."""
+    """Return the seconds of Boosted AdaSSP: like Newton steps, one per round."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
 
 
 def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of MST: counts of all pairs of columns, and boosting of synthetic records."""
+    """Return the seconds of MST: counts of all pairs of columns, and boosting of drawn records."""
     drawn = min(n_rows, int(setting["most_records"]))
     boosting = float(setting["n_rounds"]) * (5e-4 + 5e-9 * drawn * n_columns)
     return 5e-2 + 3e-9 * n_rows * (n_columns * n_columns) + boosting
 
 
 def aim(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Return the cost of AIM: counts of all pairs of columns with the label, rounds, boosting."""
+    """Return the seconds of AIM: counts of pairs of columns with the label, rounds, boosting."""
     # A rough average: the number of rounds depends on ε, and each takes longer as the model grows.
     rounds = 0.3 * n_columns
     return rounds + mst(setting, n_rows, n_columns)

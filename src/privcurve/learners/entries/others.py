@@ -17,12 +17,12 @@ DIFFPRIVLIB: dict[str, Any] = {
     "peer": True,
 }
 
-# A guess of the seconds of a fit of a user's own learner, whose entry is not read here.
+# A guess of the seconds that a fit of a user's own learner takes, as its entry is not read here.
 _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a private selection: the expected runs, each with a middle setting."""
+    """Return the seconds of a private selection: of its expected runs, with a middle setting."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):

@@ -334,7 +334,7 @@ def _minimise(
             )
         return model
 
-    # Draw the noise with NumPy's old samplers, as diffprivlib does, to get its numbers.
+    # Draw the noise with NumPy's old samplers, as diffprivlib does, to get the same numbers.
     return curator.objective(
         COEFFICIENTS,
         dimension,

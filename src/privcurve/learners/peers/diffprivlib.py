@@ -39,7 +39,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 
     calibration: str = PUBLISHED
 
-    # Exclusions of a subclass's claim, in addition to the ones that both learners have.
+    # What the claim of a subclass excludes, in addition to the exclusions of both subclasses.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
@@ -64,7 +64,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
             # Trees split codes at thresholds, so categories are treated as ordered by their codes.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
-            # A new accountant: diffprivlib's default one is global and would add up all fits.
+            # Give it a new accountant: diffprivlib's default is global and would add up all fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )

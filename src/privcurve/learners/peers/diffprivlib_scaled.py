@@ -24,7 +24,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE, is_priv
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# ε passed to diffprivlib for ε = ∞, which it refuses: at this value its noise is below rounding.
+# diffprivlib refuses ε = ∞ and gets this ε instead: its noise is then below rounding errors.
 LARGEST_EPSILON = 1e9
 
 
@@ -79,7 +79,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         model = self._model(
             rows.shape[1],
             epsilon=min(float(self.epsilon), LARGEST_EPSILON),
-            # A new accountant: diffprivlib's default one is global and would add up all fits.
+            # Give it a new accountant: diffprivlib's default is global and would add up all fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)) if private else 0,
         )

@@ -26,7 +26,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# The share of ε that interpret spends on choosing bins (its default). It spends half of δ on them.
+# interpret's default: it spends this share of ε, and half of δ, on the choice of bins.
 BIN_SHARE = 0.1
 
 # The value of `nominal` with which interpret reads the categories of a column from the records.
@@ -109,7 +109,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="Possible privacy violation")
-            # interpret warns of a fixed seed; here it gets one, drawn from the run's secret seed.
+            # Ignore interpret's warning of a fixed seed: the seed is secret, and all noise of a run
+            # must follow from the run's own seed.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
         # The seed determines all noise, so it must not remain in the model.

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines.
 
-    They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row that
-    give the requested ones for a unit. Only the type of `y` is read. Raises ValueError if the
+    They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row with
+    which a unit gets the requested ε and δ. Only the type of `y` is read. Raises ValueError if the
     learner already has one of the facts, or if `schema` is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(
-            f"schema must be a privcurve.Schema; got {schema!r:.60}: schema=Schema({{name: what "
-            "the column can hold, …}, label=[negative, positive])"
+            f"schema must be a privcurve.Schema; got {schema!r:.60}. Write schema=Schema({{name: "
+            "what the column can hold, …}, label=[negative, positive])"
         )
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
@@ -65,7 +65,7 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
 def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """Return the position of each label among the fitted classes.
 
-    If a label is not one of them, the schema reads all labels instead, e.g. in another spelling.
+    If a label is not one of the classes, e.g. in another spelling, the schema reads all labels.
     """
     place = {label: k for k, label in enumerate(classes.tolist())}
     given = labels.tolist()

@@ -71,7 +71,7 @@ class LinkedClassifier(ChanceClassifier):
     log-loss.
     """
 
-    # The pipeline reports the log-loss only for learners that fit log-odds.
+    # The pipeline does not report the log-loss of such learners, as they do not fit log-odds.
     chances_by_link = True
 
     def _log_odds(self, scores: Floats) -> Floats:

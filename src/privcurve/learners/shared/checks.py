@@ -169,7 +169,7 @@ def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> Non
 
 
 def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
-    """Check that a matrix has codes below `n_bins`, and return it with the type of codes."""
+    """Check that a matrix has codes below `n_bins`, and return it as unsigned integers."""
     if matrix.dtype.kind != "u":
         codes = matrix.astype(np.int64) if matrix.dtype.kind in "ifb" else None
         if codes is None or not np.array_equal(codes, matrix) or (codes.size and codes.min() < 0):
@@ -255,7 +255,8 @@ def warn_of_budget(learner: Any, n: int) -> None:
     if not is_private(epsilon):
         return
     delta = plain_number(learner.delta)
-    # No warning without a schema: encoded data are mostly public benchmarks, where a seed is right.
+    # Without a schema there is no warning: encoded data are mostly public benchmarks, for which the
+    # seed may be a known number.
     if learner.schema is not None and isinstance(learner.random_state, Integral):
         warnings.warn(
             "random_state is a number: anyone who knows or guesses it can draw the noise "

@@ -52,12 +52,15 @@ def check_domain(learner: Any, domain: Any) -> None:
 
 
 def _check_classes(learner: Any, names: list[str]) -> None:
-    """Raise ValueError unless the domain's names of classes clearly match the learner's classes."""
+    """Raise ValueError unless the domain's names fit the learner's classes, in the same order.
+
+    Classes that are numbers by position fit all names, except names that show another order.
+    """
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # The learner's classes are 0 and 1, but the domain's names say that 1 (or true) comes first.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    # With more classes taken from `y`, the domain has the same names in another order.
+    # More than two classes were taken from `y`, and the domain has the same names in another order.
     if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)
@@ -147,10 +150,10 @@ class Explained:
 
     @property
     def joins_columns(self) -> bool:
-        """Whether columns may interact, perhaps in so few cells that random cells miss it.
+        """Whether the score may fail to be a sum over columns, perhaps in a few cells only.
 
-        If true, `explain` accepts that the score is a sum over columns only after testing all
-        cells.
+        Random cells may miss such cells. If true, `explain` therefore tests all cells before it
+        accepts that the score is a sum over columns.
         """
         return bool(getattr(getattr(self, "model_", None), "joins_columns", False))
 

@@ -80,7 +80,7 @@ class MergingClassifier:
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return this learner as one that reads merged codes, and the domain with merged bins.
+        """Return a copy of this learner that reads merged codes, and the domain with merged bins.
 
         If no codes were merged, both are returned unchanged.
         """

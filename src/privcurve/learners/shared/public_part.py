@@ -31,7 +31,7 @@ class LinearScore:
 
 
 class PublicClassifier:
-    """Logistic regression of public labels on scaled public columns, refitted with other weights.
+    """Logistic regression of public labels on scaled public columns; each fit has its own weights.
 
     The penalty is ½‖coefficients‖²; the intercept has none. No private column is read.
 
@@ -57,7 +57,7 @@ class PublicClassifier:
         return score
 
     def wrong(self, score: LinearScore) -> Bools:
-        """Return for each row whether a score predicts it wrongly; the score 0 is negative."""
+        """Return for each row whether a score predicts its label wrongly; 0 predicts −1."""
         return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 

@@ -42,7 +42,7 @@ STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
-    """Return the methods of `FINAL` that a learner class overrides, unless it may override them."""
+    """Return the methods of `FINAL` that a learner class overrides without permission."""
     learner = LEARNERS.get(getattr(kind, "_learner", ""))
     if learner is not None and learner.stays_open:
         return []
@@ -145,7 +145,8 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if fit_name.refused:
             raise fit_name.refused
         _seal_for(doors, name)
-        # Searching a model is slow; reference counts show that it is nearly always unnecessary.
+        # Searching a model for kept objects is slow. It is needed only if a curator, a stream or a
+        # sealed value still has references, which reference counts show.
         others = [group for door in doors for group in (door.parties, door.inners) if group]
         is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
         if is_kept or _count_references(doors) != n_before:
@@ -156,7 +157,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             for learner in chosen:
                 refuse_kept(learner, name)
         if is_left:
-            gc.collect()  # values in a reference cycle are not left, only not yet freed
+            gc.collect()  # frees values that only reference cycles still hold
             if getrefcount(fit_name) > n_alone:
                 what = "a sealed value is left after the fit, in a module, a class or a function"
                 raise SealedError(name, what, place=type(chosen[0]).__name__)
@@ -212,7 +213,7 @@ def _count_references(doors: Sequence[Curator]) -> list[tuple[int, int]]:
     return [(getrefcount(door), getrefcount(door._source)) for door in doors]
 
 
-# The reference counts of a curator that is only in a list.
+# The reference counts of a curator to which only a list refers.
 (_ALONE,) = _count_references([party_of(0)])
 
 

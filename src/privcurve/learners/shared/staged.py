@@ -21,7 +21,8 @@ class StagedClassifier(CodedClassifier):
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
         """Yield the scores of the rows after the first round, after the first two, and so on.
 
-        Each has the shape of :meth:`decision_function`; the last one equals it.
+        Each item has the shape of the result of :meth:`decision_function`; the last item equals
+        this result.
         """
         check_is_fitted(self)
         yield from self._stages(self._code(X))

@@ -30,13 +30,14 @@ bins_kernel = kernel(bin_rows, rows=(0, 0))
 
 @kernel(rows=0)
 def places_of(counts: Ints) -> Ints:
-    """Return for each record the position of its row; `counts` has the records of each row."""
+    """Return the position of each record's row; `counts` has the number of records by row."""
     return np.repeat(np.arange(len(counts)), counts)
 
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Cached, because it is called twice per tree, and takes as long as the noise of a small tree.
+    # Cached, because each tree needs the starts twice, and computing them takes as long as drawing
+    # the noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
@@ -65,7 +66,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
-        """Set the attributes of a fit on `n` records to complete trees of `depth` empty levels."""
+        """Set the attributes of a fit on `n` records: trees of `depth` levels without questions."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)

@@ -24,13 +24,13 @@ from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
-# The key with which a setting names another learner.
+# The key of a setting that names another learner than the parameter `learner`.
 LEARNER = "learner"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate for training in a run: a learner, and its hyperparameters if not default."""
+    """A candidate for training in a run: a learner, and its hyperparameters (or the defaults)."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -200,7 +200,7 @@ class _Fit(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
-    """Return the terms of a training that spends at most `amount`: ε if `pure`, else ρ of zCDP.
+    """Return the terms of a training that spends at most `amount`, an ε if `pure`, else a ρ (zCDP).
 
     The ε is nearly the largest one possible. `guess` is an ε at which the search starts.
     """

@@ -33,7 +33,7 @@ class Boosting(NamedTuple):
     started: bool = False
 
 
-# One round with equal weights; it does not use the learning rate.
+# A single round with equal weights, for a single 1-rule or tree; the learning rate has no effect.
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
