@@ -36,13 +36,13 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# The logarithmic half of mixed bins goes down to 2^-HALVINGS of the range. So even if public bounds
-# are ten thousand times too wide, there are still bins that distinguish the values.
+# Half of the mixed bins (`edges`) divide a logarithm, down to 2^-HALVINGS of the range. So even if
+# public bounds are ten thousand times too wide, some bins still distinguish the values.
 HALVINGS = 14
 
-# Version of PrivGAM's rule for merging mixed bins. It is a part of the checksum of data with mixed
-# bins, so that a new version makes only results on such data out of date. (Other learners merge to
-# `few_bins` of their registry entries, which is a part of the ids of runs.)
+# Version of PrivGAM's rule for merging mixed bins. The checksum of data with mixed bins contains
+# it: after a change of the rule, only results on such data are computed anew. (Other learners merge
+# bins to the number `few_bins` of their registry entry, which the ids of their runs contain.)
 MERGING = 3
 
 # Maximum numbers of classes (labels are signed bytes) and of codes (at most two bytes).
@@ -71,12 +71,12 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The records without a seal, for the rows of a curator; here, this object."""
+        """The unsealed records, from which a curator takes rows; here, this object itself."""
         return self
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records were sampled from a fit; else empty."""
+        """The name of the batch, if these records are a sample of a fit's records; else empty."""
         return ""
 
     def as_batch(self, drawn: Records, name: str) -> Records:

@@ -22,7 +22,7 @@ _REASONS = {
 
 # The folder of the system that has the open files of each process.
 PROCESSES = Path("/proc")
-MOST_LINKS = 40  # links that are followed before they count as a circle
+MOST_LINKS = 40  # maximum length of a chain of links; a longer chain counts as a circle
 # The file of a folder's lock (`lock_folder`).
 LOCK = ".lock"
 

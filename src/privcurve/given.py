@@ -18,7 +18,8 @@ _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "exe
 # Names of the types of labels in model files.
 TEXT = "text"
 NUMBER = "number"
-# A float32 or float16. A float64 may be an integer: pandas converts integers if one is missing.
+# The type of float32 and float16. The type of float64 is NUMBER, as its labels may be integers:
+# pandas converts integers to float64 if one is missing.
 FLOAT = "float"
 TRUTH = "truth value"
 DECIMAL = "decimal"
@@ -32,7 +33,7 @@ OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
-# The first type that fits counts, so subclasses come first: True is an int, a datetime a date.
+# A label has the first type that fits. So subclasses come first: True is an int, a datetime a date.
 _OF_PYTHON: Mapping[type, str] = {
     bool: TRUTH,
     int: NUMBER,

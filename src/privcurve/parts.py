@@ -37,7 +37,8 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records. Its methods answer questions: a question is a method's name.
+# A function that makes an object from records. The object answers questions about the records: a
+# question is the name of one of its methods.
 Make = Callable[[Records], Any]
 
 # Seconds that a scheduler has to answer, and to start its first worker.
@@ -193,7 +194,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return an object for each part, which opens it at its first question."""
+        """Return an object for each part; it opens the part when it is asked its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
@@ -359,7 +360,7 @@ class SealedRecords(Records):
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records were sampled from a fit; else empty."""
+        """The name of the batch, if these records are a sample of a fit's records; else empty."""
         return self._batch
 
     @property
@@ -371,9 +372,9 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The records of the fit without a seal, for the rows of a curator.
+        """The unsealed records of the fit, from which a curator takes rows.
 
-        These are not the arrays that a learner sees, which it may overwrite. Raises SealedError if
+        They are no arrays that the learner sees, as it may overwrite those. Raises SealedError if
         the learner has replaced a part of the records.
         """
         if self._exact is None:
@@ -403,7 +404,7 @@ class SealedRecords(Records):
         Only marked records have :attr:`exact`.
         """
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # Copy n_bins, which a learner could change: the bounds of rows depend on it.
+        # Copy n_bins: the bounds of rows depend on it, and a learner could change the original.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 

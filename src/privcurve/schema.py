@@ -43,7 +43,7 @@ _TRUTH = "must be a text; YAML reads yes, no, on and off as truth values: put th
 class Fault(NamedTuple):
     """A violation of a schema, perhaps at several places."""
 
-    places: tuple[Place, ...]  # the last step of the place of an unknown key is this key
+    places: tuple[Place, ...]  # where the violations are; for an unknown key, the place of the key
     message: str  # includes the places
 
 
@@ -163,15 +163,17 @@ def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # By cause (where it is, and the reason): each place of the fault (including an unknown key),
-    # with the place to name in the message.
+    # Faults by cause: the place (without positions in lists) and the reason. The value maps each
+    # place with this fault (with the key, if the key is unknown) to the place that the message
+    # names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
         reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Group unquoted yes and no at all places, and the same reason in several entries of a list.
+        # All unquoted yes and no form one fault, wherever they are. Other violations form one fault
+        # if they have the same reason, and places that differ only by the position in a list.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
@@ -300,12 +302,12 @@ def _fill_in(node: object) -> None:
 
 
 def _is_finite(number: object) -> bool:
-    # A whole number of 309 digits is finite, but not a float.
+    # `math.isfinite` fails for a whole number of 309 digits, as no float is as large.
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a Python value if it is a number in place of a text, or the reverse."""
+    """Return the reason if a Python value is a number and not a text, or the reverse; else ""."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
@@ -320,7 +322,7 @@ def _reason_in_python(error: Any) -> str:
 
 
 def _reason(error: Any) -> str:
-    """Return the words for a violation of the schema, with a remedy, but without the place."""
+    """Return the reason of a violation of the schema: its message without the place."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(

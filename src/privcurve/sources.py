@@ -209,7 +209,7 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of this file: a cache that another version of it wrote is invalid."""
+    """Return the SHA-256 of this file: a cache from another version of this file is invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 

@@ -22,12 +22,12 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: Any) -> Any:
-    """Convert a calibration, or the name of a curve, to its form in files; other values stay."""
+    """Return a calibration, or the name of a curve, in its form in files; others unchanged."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: Any) -> Any:
-    """Convert a calibration, or the name of a curve, to its form in the API; other values stay."""
+    """Return a calibration, or the name of a curve, in its form in the API; others unchanged."""
     return _replace_word(word, STORED, SPOKEN)
 
 

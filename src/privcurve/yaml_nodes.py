@@ -57,7 +57,7 @@ def faults(root: yaml.Node, loader: object) -> list[str]:
     if aliases:
         return aliases
     misread = [fault for node in nodes for fault in _misread_words(node, loader)]
-    # Misread words may have no value, so compare keys only without them.
+    # Compare keys only if no word is misread: the loader may fail to read the value of such a word.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [twice for node in nodes if not misread for twice in _repeated_keys(node, loader)]
     # The same word on many lines is one fault.

@@ -66,9 +66,9 @@ def build(
 ) -> Description:
     """Convert the content of a YAML file, checked by the schema and expanded, to a description.
 
-    For a variant, `base` is the description on which it is based, and `new_files` names the parts
-    (``train``, ``test``) with other files than the base. Raises DatasetError with all
-    contradictions in the content.
+    For a variant (a description with ``based_on``), `base` is the description on which the variant
+    is based, and `new_files` names the parts (``train``, ``test``) with other files than the base.
+    Raises DatasetError with all contradictions in the content.
     """
     problems = Problems(name)
     entries = content["columns"]

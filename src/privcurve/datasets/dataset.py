@@ -47,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Only for datasets in memory: a dataset with a unit is never partitioned.
+    # None for partitioned datasets, as a dataset with a unit is never partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -377,7 +377,7 @@ def _same_bytes(made_from: Mapping[str, Any]) -> bool:
 def _same_description(notes: Mapping[str, Any]) -> bool:
     """Return whether data were encoded from the present description.
 
-    This is also True if the description exists no more.
+    Returns True, too, if the description no longer exists.
     """
     made_from = notes.get("origin", {})
     try:

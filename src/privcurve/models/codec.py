@@ -123,7 +123,7 @@ def _matches_type(plain: Any, kind: Any) -> bool:
 def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
     """Return the type of each item of a tuple type `kind`, for a tuple of `length` items.
 
-    Raises ValueError if the type has another length.
+    Raises ValueError if the tuple type has another number of items.
     """
     inner = get_args(kind)
     if inner[-1] is Ellipsis:

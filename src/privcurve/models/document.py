@@ -150,10 +150,10 @@ def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[An
     names = domain.label.names
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
-        # JSON has no type for these labels, such as dates: write the names of the classes.
+        # JSON has no type for these labels (such as dates): write the names of the classes instead.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The fit had codes or positions as labels: keep the type of the labels in the domain.
+        # The labels of the fit were codes or positions: write the type that the domain has.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

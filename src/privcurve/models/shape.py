@@ -9,7 +9,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# Bins with a smaller share of people have wide intervals, which the scale of a picture ignores.
+# Bins with a smaller share of people have wide intervals. The scale of a picture ignores these.
 FEW = 0.01
 
 
@@ -38,12 +38,12 @@ class Shape:
 
     @property
     def spread(self) -> Floats:
-        """The `errors`, as zeros if the model has none."""
+        """The `errors`, or zeros if the model has no intervals."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property
     def has_effect(self) -> bool:
-        """Whether some bins, perhaps bins without people, have different values."""
+        """Whether the values of any two bins differ; bins without people count, too."""
         return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property

@@ -90,7 +90,7 @@ class Price:
 
     @property
     def claim(self) -> str:
-        """The price as text for readers; says so if it guarantees nothing."""
+        """The price as text for readers; if it guarantees nothing, the text says so."""
         vacuous = math.isinf(self.epsilon) or self.delta >= 1
         return f"{self}: nothing is guaranteed" if vacuous else str(self)
 
@@ -132,7 +132,7 @@ class Budget(Price):
     def subtract(self, prices: Iterable[Price]) -> Price | None:
         """Return the remaining budget after `prices` are spent; None if there is no limit.
 
-        Nothing remains if one price does not convert to the neighbours of the budget.
+        Nothing remains if a price does not convert to the relation of neighbours of the budget.
         """
         if not self.is_limited:
             return None

@@ -22,12 +22,12 @@ from privcurve.releases.request import Request, format_parameter
 # The name that users give in place of a learner, to ask for a private choice.
 CHOOSE = "choose"
 
-# The expected number of trainings of `choose`. The default of `tuned` is smaller: a choice among
-# learners needs more trainings than a choice among settings of one learner, as a single training
-# keeps a random candidate. The value was found on Adult, which is public (docs/tuning.md).
+# The expected number of trainings of `choose`. Private selection trains random candidates, so that
+# with few trainings it may try only bad learners. The default of `tuned`, for settings of one
+# learner, is smaller. The value was found on Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
-# Parameters that `choose` sets itself, so that a user must not set them.
+# Parameters that `choose` sets itself: a request that also sets them is refused.
 _FIXED = ("learner", "settings")
 
 

@@ -108,7 +108,7 @@ class Request:
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
         parameters = {**self.parameters, **level}
         if self.holdout and parameters.get(ESTIMATE):
-            # The estimate counts all records, but held-out records do not train.
+            # Subtract the held-out records from the estimate, which counts all records.
             parameters[ESTIMATE] = max(round(parameters[ESTIMATE] * (1 - self.holdout)), 1)
         return parameters
 
@@ -166,9 +166,9 @@ def check_parts(learner: str, parameters: Mapping[str, object], description: Des
 
 
 def _check_sample(request: Request, description: Description) -> None:
-    """Raise ReleaseError if a description samples records by private values.
+    """Raise ReleaseError if the `records` rule of a description breaks the guarantee.
 
-    Otherwise the value of one record could decide which other records train.
+    By such a rule, one private record can decide which other records train.
     """
     if description.public_benchmark:
         return
@@ -186,7 +186,8 @@ def _check_sample(request: Request, description: Description) -> None:
             f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
         )
     if description.records.first and request.unit and request.relation == words.REPLACE_ONE:
-        # The total number of records of a person is protected, too.
+        # Neighbours may differ in the number of a person's records, so `first` may cut at another
+        # place.
         raise ReleaseError(
             f"records: first of {description.name} lets one {request.unit.column} with many "
             "records push other records out: leave it out"

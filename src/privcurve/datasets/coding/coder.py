@@ -36,7 +36,8 @@ class CodedValues(NamedTuple):
 
     codes: NDArray[np.int64]  # (n_rows,): −1 for a value without a code
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    # By row, for each value that is present and has no code: the text, or the fault of a number.
+    # By row, for each value that is present and has no code: its text in a categorical column; in
+    # a numeric column, the reason why it is no number.
     wrong: Mapping[int, str]
     # (n_rows,): values of a numeric column, not clipped; NaN is missing. None for categories.
     amounts: NDArray[np.float64] | None = None
@@ -116,7 +117,7 @@ class Coder:
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
         """Add a value without a code to the problems.
 
-        `wrong` is the text, or the fault of a number; None for a missing value.
+        `wrong` is the entry of :attr:`CodedValues.wrong` for the value; None for a missing value.
         """
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:

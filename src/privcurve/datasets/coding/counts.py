@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from privcurve.datasets.domain import NUMERIC, OTHER, Column
 
 # If a column has at least FEW values, and at least the share NEARLY_ALL of them is clipped or
-# `other`, its unit or its spelling probably differs from the domain: warn.
+# `other`, there is a warning: the values probably have another unit or spelling than the domain.
 FEW = 10
 NEARLY_ALL = 0.95
 

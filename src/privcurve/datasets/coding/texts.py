@@ -40,11 +40,11 @@ class TextCodes(dict[str, int]):
         self._fallback = codes.get(OTHER, -1) if takes_others else -1
         self._missing = codes.get(MISSING, -1)
         if MISSING in codes:
-            # A listed text keeps its code, even if it marks a missing value elsewhere.
+            # A listed text keeps its code, even if it is also a marker of missing values.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # Where unlisted texts become `other`, an empty cell still counts as missing. Elsewhere
-            # it has no code, like other unlisted texts.
+            # In a column where unlisted texts become `other`, the empty text counts as missing. In
+            # other columns the empty text has no code, like all unlisted texts.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker

@@ -29,7 +29,7 @@ _UNIQUE = 0.9
 _FEW = 50
 # Texts with a larger mean number of characters are sentences.
 _SENTENCE = 40
-# Maximum number of values of a column in a message (SHOWN), or copied from a public file.
+# Maximum number of values of a column in a message (SHOWN), and in the draft of a public file.
 SHOWN = 8
 MOST_COPIED = 100
 # Maximum number of characters of a value in a message.
@@ -265,7 +265,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
         '["A*", B12], …}; all others become other'
     }
     if public:
-        # A text with a star is left out, as the star would make it a pattern.
+        # Leave out texts with a star: as a group, such a text would match other texts, too.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
             if "*" not in text and not any(matches(group, text) for group in groups):
@@ -305,9 +305,9 @@ def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], lis
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
     A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
-    numbers, or further from the other numbers than these are from one another. Without such a
-    marker, the only negative number is one, if it is whole. Returns the markers, with the text of
-    each, and the other numbers; both in increasing order.
+    numbers, or further from the other numbers than these are from one another. If there is no such
+    marker, but exactly one negative number, this number is a marker if it is whole. Returns the
+    text of each marker, by its number, and the other numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}

@@ -48,7 +48,7 @@ Done = TypeVar("Done")
 # Matches quoted names and numbers. Messages that are equal without them report the same kind of
 # fault, so that `_shorten` can group them.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
-# Placeholders for an undecided label, so that the columns can be checked.
+# Placeholders for undecided classes, so that the columns can be checked without the classes.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
 # Maximum number of distinct values without a code that are counted, and that a message shows.

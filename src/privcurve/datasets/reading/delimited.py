@@ -64,7 +64,8 @@ def read(
         records = records_of(numbered, parser.separator, parser.comment)
         above, names = next(records, (0, ()))
         numbered.close()
-        # If the last skipped line ends a record of its own, it may be a header: check its names.
+        # The last skipped line may be a header with names in another order: check it, if it is a
+        # record of its own (and not within a quoted field).
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
