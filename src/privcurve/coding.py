@@ -128,7 +128,7 @@ def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return the number of the first bin of each column, if the bins of all columns are numbered.
+    """Return the number of the first bin of each column, if bins are numbered across all columns.
 
     The last item of the result is the total number of bins.
     """

@@ -128,7 +128,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the name of the type of a label; the name of its class if it is no type of labels."""
+    """Return the name of the type of a label; the Python class, if no label can have the type."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
@@ -137,7 +137,7 @@ def name_type(label: Any) -> str:
 
 
 def check_type(name: str) -> str:
-    """Return `name`; raise ValueError if it is no type of labels and categories."""
+    """Return `name`; raise ValueError if labels and categories can't have the type `name`."""
     if name not in _READERS:
         raise ValueError(
             "labels and categories must be texts, numbers, truth values, Decimals, dates or "

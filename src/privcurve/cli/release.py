@@ -165,7 +165,7 @@ def _note_comparison(request: Request) -> Iterator[str]:
 
 
 def _note_holdout(request: Request) -> Iterator[str]:
-    """Yield a note that suggests a hold-out, if there is none and there are enough records."""
+    """Yield a note that suggests a hold-out, if a request without one has enough records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 

@@ -47,7 +47,7 @@ MOST_WHOLE = 4
 DATE = "date"
 TEXT = "text"
 
-# With this value of `missing`, a column has a code for missing values, but no marker of its own.
+# Value of `missing`: the column has a code for missing values, and no marker of its own for them.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.

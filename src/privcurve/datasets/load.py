@@ -311,7 +311,10 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that a number of records, in words `what`, differs from `key`: `expected`."""
+    """Add the problem that a number of records is not `expected`, as the description says.
+
+    `what` states the real number; `key` is the key of the description.
+    """
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
         "replace it. The number of records is public: decide whether it may be known, before "

@@ -72,7 +72,7 @@ class Explanation:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The class of each score: all classes, but of two classes only the positive one."""
+        """The class of each score: all classes; with two classes, only the positive one."""
         return self.label.classes or (self.label.positive,)
 
     @property
@@ -126,7 +126,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Yield the text: sentences, importances, and tables of the shapes of `most` columns."""
+        """Yield the text: sentences, importances, and tables of up to `most` shapes (None: all)."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0

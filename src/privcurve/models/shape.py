@@ -21,7 +21,8 @@ class Shape:
     values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
     # Like `values`: half the width of the 95 % interval of each value; None without intervals.
     errors: Floats | None
-    # Mean distance of the values of two random people; without `people`, of values from their mean.
+    # Mean distance of the values of two random people. Without `people`: mean distance of the
+    # values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): released noisy numbers of people
     # The p-value of a test for no effect, times the number of columns (Bonferroni); None if the
@@ -56,7 +57,8 @@ class Shape:
         """The shape to draw, without values that nobody has.
 
         It has the categories with people, or the bins from the first to the last one with people.
-        Without counts of people it has all bins; then adjacent equal bins are merged.
+        If the model has no counts of people, or no number has people, the shape has all bins, but
+        adjacent equal bins are merged.
         """
         column = self.column
         if self.people is None or not self.people.any():

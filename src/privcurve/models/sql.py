@@ -285,7 +285,8 @@ def _write_texts(
 def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
     """Return the SQL expression of the predicted label.
 
-    One score predicts by its sign; of several scores, the first largest one predicts.
+    If there is one score, its sign decides. Of several scores, the largest one decides: in a tie,
+    the first.
     """
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:

@@ -249,7 +249,7 @@ class BudgetLedger:
         return self._content().comparisons
 
     def heads(self) -> list[str]:
-        """Return for each line, in order, the digest of the ledger up to its end.
+        """Return for each line, in order, the digest of the ledger up to the end of the line.
 
         The last of these digests identifies the present state of the ledger.
         """

@@ -129,7 +129,10 @@ def check(request: Request, description: Description, large_delta: bool = False)
 
 
 def make_estimator(request: Request, domain: Domain) -> Any:
-    """Return the unfitted learner of a request; raise ReleaseError if it can't be released."""
+    """Return the unfitted learner of a request, after the checks that need no description.
+
+    Raises ReleaseError if the learner is not proved, or refuses its settings or the guarantee.
+    """
     name = request.learner
     try:
         entry = registry.entry(name)

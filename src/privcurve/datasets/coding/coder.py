@@ -218,7 +218,10 @@ def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
 
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
-    """Return a categorical column as texts, with None for a missing value; convert an array."""
+    """Return a categorical column as texts, with None for a missing value.
+
+    An array of NumPy is converted; other columns are texts already, and are returned unchanged.
+    """
     is_array = isinstance(values, np.ndarray)
     return convert_cells(values.tolist(), domain, column) if is_array else values
 

@@ -26,7 +26,7 @@ class CodedPiece:
     """The codes of consecutive records of a file; some of them may be skipped."""
 
     codes: Codes  # (n_answered, n_columns): records that can be predicted
-    # (n_records,): whether each record can be predicted, including the skipped ones
+    # (n_records,): whether each record can be predicted; False for a skipped record
     answered: NDArray[np.bool_]
     # Texts of each copied column, for all records; "" for a record with a wrong number of fields.
     copied: list[list[str]]

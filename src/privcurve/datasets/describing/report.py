@@ -128,7 +128,7 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether all values are in one bin although they are not all equal, or are all `other`."""
+        """Whether different values are all in one bin, or all values are `other`."""
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other

@@ -265,7 +265,7 @@ class Layout:
 
 
 class UnlabelledFile(NamedTuple):
-    """A file of which the columns are known, and no record is read yet."""
+    """An open file of unlabelled records, whose columns are known."""
 
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
