@@ -121,8 +121,9 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the position of the class with the highest score.
 
-    For two classes, `scores` has one score per row, and the result is 1 where it is above zero. For
-    more classes, it has one score per row and class; ties go to the first class.
+    For two classes, `scores` has one score per row, and the result is 1 where the score is above
+    zero, else 0. For more classes, `scores` has one score per row and class; ties go to the first
+    class.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
@@ -284,9 +285,9 @@ def code_equal_width(
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
     """Merge neighbouring codes of each column into at most `most` groups.
 
-    The function returns, for each column, the group of each code. `neighbours` has, for each
-    column, the number of its first codes that may be merged, because their order has a meaning. The
-    other codes stay separate, in addition to the groups.
+    The function returns, for each column, the group of each code. `neighbours` says how many codes
+    of each column, from the first one, may be merged, because their order has a meaning. Every
+    other code (such as the code of a missing value) is a group of its own, which `most` ignores.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):

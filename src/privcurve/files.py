@@ -52,11 +52,11 @@ def write_errors(path: Path) -> Iterator[None]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name in the same folder, then move it into place.
 
-    The function creates the folder if necessary. If `path` is a link, it replaces the target and
-    keeps the link. To pipes, terminals and devices it writes directly, as a moved file would
-    replace them. `write` is called with the path to write to, which has the same ending as `path`
-    (or as the target of the link). Raises WriteError, for example if the disk is full; then the
-    former file remains.
+    The function creates the folder if necessary. If `path` is a link, the function replaces the
+    target and keeps the link. It writes directly to a pipe, a terminal or a device, as moving a
+    file there would replace the device. `write` is called with the path to write to, which has the
+    same ending as `path` (or as the target of the link). Raises WriteError, for example if the disk
+    is full; then the former file remains.
     """
     with write_errors(path):
         target = _target(path)

@@ -68,7 +68,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """The text of `warning`, or else a warning if the share of clipped values is above `NOTED`."""
+        """The text of `warning`; else a warning if the share of clipped values exceeds `NOTED`."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -80,5 +80,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the warnings of all columns; with `train`, each :attr:`~ColumnCounts.training_warning`."""
+    """Yield the warnings of all columns; `train` says whether the values train a model."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

@@ -33,9 +33,9 @@ def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Itera
     """Return the number of rows of a frame, and an iterator over its rows in pieces.
 
     The pieces have the columns of the domain. `frame` is a DataFrame, an Arrow table, a structured
-    array, or a mapping of columns. With `in_order`, or if the domain has one column, it may be an
-    array without names, with the columns of the domain in their order. Raises DatasetError if a
-    column is missing or has no name.
+    array, or a mapping of columns. With `in_order`, or if the domain has one column, `frame` may
+    also be an array without names, with the columns in the order of the domain. Raises DatasetError
+    if a column is missing or has no name.
     """
     columns = _find_columns(domain, frame, in_order)
     n_rows = len(columns[domain.names[0]])

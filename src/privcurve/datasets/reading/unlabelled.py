@@ -120,7 +120,7 @@ def _open_text(
         return UnlabelledFile(description, ignored, tables, **more)
 
     # Look for names first in the first line of the file, then where the training files had them:
-    # names that are there are more reliable than the layout of other files.
+    # names in the file itself are more reliable than the layout of the training files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
