@@ -1,9 +1,9 @@
 """Partitioned records on disk, and engines that add up the answers of all parts.
 
-A learner that sees records only through sums of whole numbers does not need them in one memory.
-Each of its questions is answered for each part, in any process that can read the part, and the
-answers are added up. The sum is exact: neither the order of the additions nor the partition changes
-it. Noise is added once, to the sum, by :mod:`privcurve.privacy.curator`.
+A learner that sees records only through sums of whole numbers does not need all records in one
+memory. An engine answers each question of the learner for each part, in any process that can read
+the part, and adds up the answers. The sum is exact: the order of the additions and the partition do
+not change it. :mod:`privcurve.privacy.curator` adds noise once, to the sum.
 
 An answer depends only on the records of a part and on the question. So if a worker is lost, another
 worker reads its part again, and needs no other state.
@@ -41,7 +41,7 @@ LOCAL, DASK = "local", "dask"
 # question is the name of one of its methods.
 Make = Callable[[Records], Any]
 
-# Seconds that a scheduler has to answer, and to start its first worker.
+# Seconds to wait for the answer of a scheduler, and for its first worker.
 WAIT = 30
 
 PACKAGE = "privcurve"
@@ -161,8 +161,9 @@ class OpenPart:
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
         """Return the result of the method `question` for the records of the part."""
         with self._lock:
-            # If an answer fails, its half-changed state is dropped: the next question begins anew.
-            with np.errstate(all="ignore"):  # each thread or worker has its own state
+            # `_begun` stays None if the answer fails: the state may be half changed, so that the
+            # next question must begin with a new one.
+            with np.errstate(all="ignore"):  # NumPy has a separate error state in each thread
                 records, state = self._begun or self._begin()
                 self._begun = None
                 answer = getattr(state, question)(*arguments)
@@ -250,7 +251,7 @@ class Cluster:
                 raise PartError(f"{place} runs privcurve {version}; install {VERSION} on each")
 
     def close(self) -> None:
-        """Disconnect from the workers, and stop the ones started here."""
+        """Disconnect from the workers, and stop the workers that this engine started."""
         if hasattr(self, "_client"):
             self._client.close()
 
@@ -374,8 +375,8 @@ class SealedRecords(Records):
     def exact(self) -> Records:
         """The unsealed records of the fit, from which a curator takes rows.
 
-        They are no arrays that the learner sees, as it may overwrite those. Raises SealedError if
-        the learner has replaced a part of the records.
+        The learner does not see these arrays, so that it can't overwrite them. Raises SealedError
+        if the learner has replaced a part of the records.
         """
         if self._exact is None:
             what = "rows of records with a replaced part"

@@ -89,7 +89,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read a YAML text like :func:`read_yaml`; `where` is its name in messages."""
+    """Read a YAML text like :func:`read_yaml`; `where` names the text in messages."""
     root, loader = _compose(text, where)
     if root is None:
         return None
@@ -136,7 +136,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; `where` is its name in messages.
+    """Check content against a JSON schema; `where` names the content in messages.
 
     `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
     place of each fault, and for an unknown key with the nearest known key.
@@ -218,7 +218,7 @@ def _is_nan(value: object) -> bool:
 
 
 def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
-    """Yield the place of each NaN; if it is a key, the place of its mapping."""
+    """Yield the place of each NaN; for a key that is NaN, the place of the mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
             yield ()
@@ -377,7 +377,7 @@ def _reason(error: Any) -> str:
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return `before` and the description in the schema of a value; "" if it has none."""
+    """Return `before` and the description that the schema has of a value; "" without one."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 

@@ -50,8 +50,8 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
-    `loader` is the loader that composed the document; it reads single words here. If aliases have
-    faults, the result has only these: a node that contains itself can't be checked further.
+    `loader` composed the document; here, it converts single words to values. If aliases have
+    faults, the result has only these faults: a node that contains itself can't be checked further.
     """
     nodes, aliases = _nodes(root)
     if aliases:
@@ -88,7 +88,7 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
     """Return all nodes of a document, each once even if it has aliases; and faults of aliases."""
     nodes: list[yaml.Node] = []
-    # By node: its number of entries if aliases were expanded; 0 until it is computed.
+    # For each node: the number of entries if aliases were expanded; 0 until it is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:

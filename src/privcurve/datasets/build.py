@@ -36,8 +36,9 @@ from privcurve.schema import suggestion
 
 # Bins of a column without `n_bins`. Another number would change the ids of stored runs.
 DEFAULT_BINS = 10
-# Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
-# (docs/studies.md), and learners that want few bins merge them.
+# Bins of a numeric column in drafts of `privcurve describe`. Drafts have no stored runs, so their
+# bins can be finer, which is more accurate (docs/studies.md). Learners that need few bins merge
+# them.
 DRAFTED_BINS = 64
 
 # With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.

@@ -35,8 +35,8 @@ NAMED = (
 )
 
 
-# Keys that the schema of descriptions requires, as placeholders: added to a description of columns
-# and label alone, they let it pass the check.
+# Placeholders for the keys that the schema of descriptions requires. With them, a description of
+# columns and label alone passes the check.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},

@@ -1,7 +1,8 @@
 """Encoded datasets: write them to a folder, read them, and compare them with their sources.
 
-The comparison does not rely on Snakemake, which compares modification times and may lose its own
-records: a file that was restored or unpacked is often older than the outputs of its predecessor.
+The comparison does not rely on Snakemake, which compares modification times and may lose its
+metadata: a file that was restored or unpacked is often older than the outputs made from the file
+that it replaces.
 """
 
 from __future__ import annotations
@@ -192,9 +193,10 @@ class PartedDataset(_Dataset):
 
 
 def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as ``encoded.npz`` and ``domain.json``; parts are already in the folder.
+    """Write a dataset as ``encoded.npz`` and ``domain.json``.
 
-    Both files are first written under a temporary name, so neither is ever incomplete.
+    Both files are first written under a temporary name, so that neither is ever incomplete. The
+    parts of a partitioned dataset must be in the folder already.
     """
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}

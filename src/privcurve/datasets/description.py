@@ -88,7 +88,7 @@ class Parser:
 class Subsample:
     """A public rule that selects some of the records: ``records`` in dataset.schema.yaml.
 
-    Without `parts`, it selects from the training files, and the test records are unchanged.
+    Without `parts`, the rule selects from the training files, and keeps all test records.
     """
 
     parts: tuple[str, ...] = ()
@@ -195,7 +195,8 @@ class Description:
     # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
-    # Records in each encoded part; 0: no parts; None: parts if there are over MOST_VALUES values.
+    # Number of records in each encoded part. 0: no parts; None: parts only if the table has more
+    # than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property

@@ -255,8 +255,8 @@ def _read(
 class _GrowingArrays:
     """Collects codes and labels in arrays that grow as pieces are added.
 
-    The description gives the expected number of records; the arrays do not grow beyond it before
-    there are more records, to save memory.
+    To save memory, the arrays grow beyond the number of records in the description only when there
+    are more records.
     """
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:

@@ -405,7 +405,7 @@ def _importance(values: Floats, people: Floats | None) -> float:
         order = np.argsort(row, kind="stable")
         up_to = np.cumsum(people[order] / people.sum())
         before = np.append(0.0, up_to[:-1])
-        # If a value is at most x with probability F(x), both of two values are with F(x)².
+        # If one value is ≤ x with probability F(x), the larger of two is with probability F(x)².
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
@@ -414,8 +414,8 @@ def _importance(values: Floats, people: Floats | None) -> float:
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
     """Return half the width of the 95 % interval of an importance, for a model with one score.
 
-    None without counts of people. The errors of the values of a column are neither independent nor
-    all in the worst direction: the width is the mean of the widths under these two assumptions.
+    Returns None without counts of people. The errors of a column's values are neither independent
+    nor all in the worst direction: the width is the mean of the widths under these two assumptions.
     tests/unit/test_privgam_errors.py measures the coverage.
     """
     if people is None or not people.sum() > 0:

@@ -178,7 +178,7 @@ class Model:
         return hasattr(self._estimator, "predict_proba")
 
     def describe(self) -> str:
-        """Return the model as text for people; the learner's name if it has no such text."""
+        """Return a text that describes the model to people; by default, the learner's name."""
         return self._estimator.describe(self.domain)
 
     def explain(self) -> Explanation:

@@ -9,7 +9,8 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# Bins with a smaller share of people have wide intervals. The scale of a picture ignores these.
+# The scale of a picture ignores the intervals of bins with a smaller share of people: such
+# intervals are wide.
 FEW = 0.01
 
 

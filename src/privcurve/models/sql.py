@@ -100,7 +100,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
-        # Predictions come first: of two columns with one name, databases take the first.
+        # Predictions come first: if two columns have the same name, databases take the first.
         f"SELECT\n  {_join_lines([*answers, 't.*'])}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
@@ -232,7 +232,8 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     if column.patterns:
         letters = _fold_case([*column.codes])
-        # Of two patterns that are equal without case, the first one counts: write it last.
+        # If two patterns differ only in case, the first one counts: it comes last here, so that it
+        # replaces the other one in the dictionary.
         folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
         yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"

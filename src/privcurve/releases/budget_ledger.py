@@ -56,7 +56,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
+    """The price of a release, for one relation of neighbours (a constant of ``privacy.budget``).
 
     `unit` is the column that names persons if neighbours differ in all records of one person, and
     empty if neighbours differ in one record. `public` has the sorted names of the columns
@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The neighbours in words, with the unit if it is a person."""
+        """The neighbours in words; if they differ in the records of a person, with this unit."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
@@ -192,7 +192,7 @@ class Release:
 
     number: int  # its number in the ledger, from 1
     price: Price
-    # `reserved` (it began), `done` or `failed`. In each state, its price is spent.
+    # `reserved` (the release began), `done` or `failed`. In each state, the price is spent.
     state: str
     facts: Mapping[str, Any]  # the other keys of its two lines in the ledger
     n_comparisons: int = 0  # number of comparisons of learners before this release
@@ -363,7 +363,8 @@ class BudgetLedger:
         lines = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(lines)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # Remove an incomplete last line: its process was killed before its release began.
+            # Remove an incomplete last line: the process was killed while it wrote the line, before
+            # the release began.
             file.truncate(len(lines))
             file.seek(len(lines))
             append(file.fileno(), text.encode() + b"\n")

@@ -42,9 +42,9 @@ class Choice:
     runs: float  # expected number of trainings
 
     def lines(self) -> list[str]:
-        """Return lines that name the candidates, with the ε of a training of each.
+        """Return lines that name the candidates, each with the ε of one training.
 
-        They do not depend on the records.
+        The lines do not depend on the records.
         """
         whose = "" if self.request.unit is None else " of one record"
         candidates = ", ".join(
@@ -131,7 +131,7 @@ def closing_sentence(released: Released) -> str:
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Return names of candidates: the learner, with its settings if it occurs more than once."""
+    """Return names of candidates: the learner, with settings if several candidates share it."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

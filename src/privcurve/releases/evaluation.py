@@ -178,7 +178,7 @@ def _place_spellings(places: dict[str, int]) -> dict[str, int]:
 def _read_group(text: str, markers: Markers) -> str:
     """Return the group of a record from its text, which is read like a category.
 
-    1.0 is the group 1, and a marker of missing values is the group `MISSING`.
+    The text 1.0 gives the group 1, and a marker of missing values gives the group `MISSING`.
     """
     word = text.strip()
     return MISSING if markers.include(word) else strip_point(word, markers.decimal)

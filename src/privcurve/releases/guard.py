@@ -1,9 +1,9 @@
 """Check, before a release reserves its price, that its ledger lists all earlier releases.
 
-A ledger is in a working folder: it can be lost, and a copy of the records elsewhere comes without
-it. So the owner's folder of seeds keeps a trace of each ledger: the number of releases, digests of
-the ledger after each line (which identify a ledger that was moved), and digests of its raw files
-and encoded records. Traces never leave the folder of seeds.
+A ledger is in a working folder: it can be lost, and a copy of the records in another folder has no
+ledger. So the owner's folder of seeds keeps a trace of each ledger: the number of releases, digests
+of the ledger after each line (which identify a ledger that was moved), and digests of the dataset's
+raw files and encoded records. Traces never leave the folder of seeds.
 """
 
 from __future__ import annotations

@@ -190,7 +190,8 @@ def release(
             curator = Curator(_make_stream("hold-out", *identity))
             judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
             _check_worth(judgement, tell, confirm)
-        # Take the label of the description: data of an earlier version lack its spellings.
+        # Take the label from the description: data that an earlier version encoded lack the
+        # spellings of the classes.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
         delta = request.statement_of(learner.privacy_).delta
@@ -342,7 +343,7 @@ def _check_engine(
 ) -> Callable[[], AbstractContextManager[Engine]]:
     """Try to open the engine for partitioned records; return a function that opens it again.
 
-    If the records are not partitioned, it is the local engine. Raises ReleaseError if the engine
+    Without partitioned records, the engine is the local one. Raises ReleaseError if the engine
     can't be opened.
     """
     if not description.part_rows:

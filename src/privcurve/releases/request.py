@@ -33,7 +33,7 @@ MADE_UP = 64
 # Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The parameter of learners that replaces the number of records where it is secret.
+# The parameter of learners with a public estimate of the number of records, if that is secret.
 ESTIMATE = "n_estimate"
 
 
@@ -48,7 +48,8 @@ class Request:
     learner: str = by_rule.DEFAULT
     # Hyperparameters; missing ones have their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # The relation of neighbours, a constant of `privacy.budget`; empty for the learner's first one.
+    # The relation of neighbours, a constant of `privacy.budget`; by default (empty), the first
+    # relation that the learner supports.
     neighbours: str = ""
     # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
     holdout: float = 0.0
@@ -59,7 +60,7 @@ class Request:
 
     @property
     def relation(self) -> str:
-        """The relation of neighbours of the guarantee; by default the learner's first one."""
+        """The relation of neighbours of the guarantee; by default the learner's first relation."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def price(self, secret: bool) -> Price:

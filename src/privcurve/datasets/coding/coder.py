@@ -91,9 +91,9 @@ class Coder:
     """Encodes records in pieces; the code of each text is looked up once.
 
     A value without a code (missing, not a number, an unknown category or label) becomes the code 0,
-    and a fault in `problems`. Its message names column, line, and `path`: the YAML file that
-    decides which values have codes. `counts` has by column how many values are missing, clipped or
-    unlisted.
+    and a fault in `problems`. The message of the fault names the column, the line, and `path`: the
+    YAML file that decides which values have codes. `counts` has for each column how many values are
+    missing, clipped or unlisted.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:

@@ -88,7 +88,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Return the faults of a column's patterns: empty, or unreachable because of an earlier one."""
+    """Return the faults of a column's patterns: empty ones, and ones that an earlier one covers."""
     fixed = ((OTHER, OTHER), (MISSING, MISSING))
     pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
@@ -98,8 +98,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # An earlier pattern that matches this pattern, read as a text, matches all its texts, too:
-        # a star in the text is matched only by a star.
+        # If an earlier pattern matches this pattern, read as a text, it matches every text that
+        # this pattern matches: its stars must match the stars in the text.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(

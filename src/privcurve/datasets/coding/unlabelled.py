@@ -40,7 +40,8 @@ class NewRecords:
 
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
     notes: tuple[str, ...]  # remarks on how the file is read, if the user may expect otherwise
-    # The records in pieces. Raises DatasetError at a value without a code, unless it is skipped.
+    # The records in pieces. A value without a code raises DatasetError, unless records with such
+    # values are skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # missing, clipped, unlisted values of the records read so far
     problems: Problems  # faults and remarks of the records read so far

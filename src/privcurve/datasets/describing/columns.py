@@ -72,8 +72,8 @@ _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 # Numbers of repeated digits 7, 8 or 9, which conventionally mark a missing value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# Bounds and numbers of bins that follow from the name of a column, which is public. Percentages are
-# not here: for 25 % a file may hold 25, and Excel holds 0.25.
+# Bounds and numbers of bins that follow from the name of a column, which is public. Names of
+# percentages are left out: for 25 % a file may have 25, and Excel has 0.25.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -123,7 +123,7 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
-    """Propose the description of a column; values are copied only if it is `public`."""
+    """Propose the description of a column; with `public`, it may contain values of the records."""
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
         return Proposal("", summary="row names written by pandas, not part of a record")
@@ -221,7 +221,7 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # If not all values were counted, some of the others may be larger than the markers.
+    # If not all values were counted, an uncounted value may be larger than the markers.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)

@@ -170,7 +170,8 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
     words = content.get("missing", MISSING)
     missing = tuple(map(str, words if isinstance(words, list) else [words]))
-    # The reader needs a column and a label. Use the label for both, as a column of `other` alone.
+    # The reader needs a column and a label. Take the label for both: as a column, all its texts are
+    # `other`.
     column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
     domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
     description = Description(

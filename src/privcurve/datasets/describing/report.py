@@ -515,8 +515,7 @@ class _Checker:
 def _question_markers(domain: Domain) -> Iterator[str]:
     """Yield a question for each marker of missing values that is within the bounds of a column.
 
-    These are markers that the description gives for all columns; a column that lists the marker
-    itself is not in question.
+    Only markers for all columns count: a column may list a marker on purpose.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:

@@ -77,7 +77,7 @@ def compose(text: str) -> str:
 
 
 def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column, and for each record the position of its cell in them.
+    """Return the distinct cells of a column, and for each record the position of its distinct cell.
 
     `values` is a list, or an Arrow array of texts; None is a missing value.
     """

@@ -2,7 +2,7 @@
 
 There are two readers. The exact reader (:func:`records_of`) splits lines into fields one by one
 and knows the line of each record. Arrow reads a piece of a file at once, a dozen times faster. It
-reads only pieces for which its result is the same; :func:`_read_by_arrow` has the conditions.
+reads only pieces for which both readers have the same result: :func:`_read_by_arrow` checks this.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two non-blank rows of a sheet, and the names of all sheets, its own first.
+    """Return the first two non-blank rows of a sheet, and the names of all sheets (this one first).
 
     Raises DatasetError if the sheet is empty.
     """

@@ -35,7 +35,8 @@ _PACKED = {
 _UNPACKED_AT_ONCE = 1 << 18  # bytes
 
 # A file is refused if it unpacks to more than MOST_UNPACKED bytes, and to more than MOST_TIMES
-# times its own size: it may be made to fill the memory. Tables unpack to about ten times the size.
+# times its own size: such a file may be an attack that fills the memory. Tables unpack to about ten
+# times their packed size.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
