@@ -515,7 +515,7 @@ class _Checker:
 def _question_markers(domain: Domain) -> Iterator[str]:
     """Yield a question for each marker of missing values that is within the bounds of a column.
 
-    Only markers for all columns count: a column may list a marker on purpose.
+    A marker that the column itself lists gives no question: it is meant for this column.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:
