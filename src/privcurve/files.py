@@ -78,7 +78,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Follow links, and return the path of a plain file, a folder, or a file that does not exist.
+    """Follow links, and return their target: a plain file, a folder, or a path without a file.
 
     Returns None for a pipe, a terminal, a device, or the name of an open file (``/dev/stdout``).
     Raises OSError if links form a circle.

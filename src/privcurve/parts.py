@@ -80,7 +80,7 @@ class Part:
                 f"{path} can't be read: {error.strerror or error}. All workers need the encoded "
                 "records at the same path"
             ) from None
-        except (ValueError, EOFError):  # truncated, or without NumPy's header
+        except (ValueError, EOFError):  # the file is truncated, or lacks NumPy's header
             raise self._changed() from None
         return array
 

@@ -149,7 +149,7 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # A name without a file is an object in a module; the module is another name.
+        # A name without a file is an object in a module: the list has the module as another name.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)

@@ -175,7 +175,7 @@ class PartedDataset(_Dataset):
         return np.concatenate(codes), self.y[places]
 
     def select(self, places: NDArray[np.intp]) -> PartedRecords:
-        """Return the training records at the increasing positions `places`, partitioned."""
+        """Return the partitioned training records at the increasing positions `places`."""
         chosen = []
         for part, where in self._split_by_part(places):
             mask = np.zeros(part.n_rows, dtype=bool)

@@ -218,7 +218,7 @@ class Column:
 class Label:
     """The column of the label, and the names of the classes."""
 
-    column: str  # the column of the file that holds the label
+    column: str  # name of the label's column in the data file
     negative: str = ""  # name of the class −1, if there are two classes
     positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features

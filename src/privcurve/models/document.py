@@ -135,7 +135,7 @@ def document(
         "parameters": parameters,
         "classes": classes,
         "domain": facts,
-        # A dataset without files has no format.
+        # Leave the parser out for a dataset without files, which has no format.
         **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},

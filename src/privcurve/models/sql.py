@@ -222,7 +222,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
-    # Codes of a missing value, and of an unlisted text: no description lists the text "\0".
+    # What a missing value, and an unlisted text, adds to the score. No description lists "\0".
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )

@@ -190,7 +190,7 @@ def protection(unit: str) -> str:
 class Release:
     """One release in the ledger."""
 
-    number: int  # its number in the ledger, from 1
+    number: int  # the number of the release in the ledger, from 1
     price: Price
     # `reserved` (the release began), `done` or `failed`. In each state, the price is spent.
     state: str
@@ -411,10 +411,10 @@ def budget_of(records: str) -> Budget:
 
 
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
-    """Write into the ledger of a dataset that learners are compared on its records.
+    """Write a line about a comparison of learners into the ledger of a dataset.
 
     Call this function before the comparison: a stopped comparison has used the records, too. For a
-    public benchmark it writes nothing.
+    public benchmark, the function writes nothing.
 
     Raises DatasetError if the files of the dataset can't be read, LedgerError if the ledger is
     damaged, and WriteError if the ledger can't be written.
@@ -432,7 +432,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 
 @contextmanager
 def lock_releases(folder: Path) -> Iterator[None]:
-    """Lock a folder of ledgers: while it is locked, no other release begins in any of them."""
+    """Lock a folder of ledgers: while it is locked, no other release begins in this folder."""
     _make_folder(folder)
     with lock_folder(folder):
         yield

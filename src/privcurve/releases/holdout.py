@@ -40,7 +40,7 @@ class Parts:
     """The two parts of the training records; each record is in exactly one part."""
 
     train: NDArray[np.intp]  # positions among the encoded records, in increasing order
-    held: NDArray[np.intp]  # positions of the held-out records, likewise
+    held: NDArray[np.intp]  # positions of the held-out records, in increasing order
 
 
 def read_places(

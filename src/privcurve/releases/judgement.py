@@ -150,10 +150,11 @@ class ScoreBins:
 
 
 def _place(learner: Any, codes: Codes) -> Floats:
-    """Return the values of records that the bins of :class:`ScoreBins` divide.
+    """Return the value of each record that determines its bin (:class:`ScoreBins`).
 
-    These are scores, of shape (n,), for two classes. For more classes they are probabilities, or 1
-    for the predicted class and 0 for the others, of shape (n, n_classes).
+    For two classes, the value is the score; the result has the shape (n,). For more classes, there
+    is a value for each class: the probability or, if the model has none, 1 for the predicted class
+    and 0 for others; the result has the shape (n, n_classes).
     """
     scores: Floats = learner.score_codes(codes)
     if scores.ndim == 1:

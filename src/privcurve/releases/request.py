@@ -199,7 +199,7 @@ def _check_sample(request: Request, description: Description) -> None:
 
 
 def _check_rows(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the parser, which the model file contains, reveals a secret number."""
+    """Raise ReleaseError if the model file, which has the parser, reveals the number of records."""
     if (
         description.parser.rows
         and request.relation == words.ADD_REMOVE

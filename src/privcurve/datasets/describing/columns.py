@@ -37,7 +37,7 @@ _LONGEST = 30
 # Whole numbers may be codes of categories if a column has at most this many distinct values.
 _CODES = 30
 
-# Pairs of classes that words denote by convention: words of the negative and of the positive class.
+# Words that denote two classes by convention: pairs (words of the negative class, of the positive).
 PAIRS = (
     (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
     (("nein",), ("ja",)),

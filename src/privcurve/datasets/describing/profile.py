@@ -158,7 +158,7 @@ class Profile:
 
 
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
-    """Return empty profiles of columns; if there are many, each counts fewer distinct values."""
+    """Return empty profiles; with many columns, each profile counts fewer distinct values."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 

@@ -101,7 +101,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
 def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
-    # Lists have a method `index`.
+    # Only an index of pandas has `equals`: the attribute `index` of a list is a method.
     indexes: list[Any] = [index for index in candidates if hasattr(index, "equals")]
     if any(not index.equals(indexes[0]) for index in indexes):
         warnings.warn(

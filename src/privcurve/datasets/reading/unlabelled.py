@@ -76,7 +76,7 @@ def open_unlabelled(
             raise DatasetError(f"{source} is not an idx file: leave out --labels")
         if kind is not None and kind.open is not None:
             return kind.open(wanted, path, layout)
-        # Detect an unknown encoding (LookupError) before the file is opened, which would stay open.
+        # Raise the error of an unknown encoding before opening the file, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
