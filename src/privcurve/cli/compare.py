@@ -201,8 +201,8 @@ def private_choice(arguments: argparse.Namespace) -> None:
     for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
-                f"--{word} is an option of a comparison, and --private-choice shows none: leave "
-                "out one of them"
+                f"--{word} belongs to a comparison, and --private-choice makes no comparison: "
+                "leave out one of the two options"
             )
     (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
