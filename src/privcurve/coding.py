@@ -36,13 +36,13 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# The logarithmic half of mixed bins goes down to 2^-HALVINGS of the range. So even if public bounds
-# are ten thousand times too wide, there are still bins that distinguish the values.
+# Half of the mixed bins (`edges`) divide a logarithm, down to 2^-HALVINGS of the range. So even if
+# public bounds are ten thousand times too wide, some bins still distinguish the values.
 HALVINGS = 14
 
-# Version of PrivGAM's rule for merging mixed bins. It is a part of the checksum of data with mixed
-# bins, so that a new version makes only results on such data out of date. (Other learners merge to
-# `few_bins` of their registry entries, which is a part of the ids of runs.)
+# Version of PrivGAM's rule for merging mixed bins. The checksum of data with mixed bins contains
+# it: after a change of the rule, only results on such data are computed anew. (Other learners merge
+# bins to the number `few_bins` of their registry entry, which the ids of their runs contain.)
 MERGING = 3
 
 # Maximum numbers of classes (labels are signed bytes) and of codes (at most two bytes).
@@ -71,12 +71,12 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The records without a seal, for the rows of a curator; here, this object."""
+        """The unsealed records, from which a curator takes rows; here, this object itself."""
         return self
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records were sampled from a fit; else empty."""
+        """The name of the batch, if these records are a sample of a fit's records; else empty."""
         return ""
 
     def as_batch(self, drawn: Records, name: str) -> Records:
@@ -121,14 +121,15 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the position of the class with the highest score.
 
-    For two classes, `scores` has one score per row, and the result is 1 where it is above zero. For
-    more classes, it has one score per row and class; ties go to the first class.
+    For two classes, `scores` has one score per row, and the result is 1 where the score is above
+    zero, else 0. For more classes, `scores` has one score per row and class; ties go to the first
+    class.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return the number of the first bin of each column, if the bins of all columns are numbered.
+    """Return the number of the first bin of each column, if bins are numbered across all columns.
 
     The last item of the result is the total number of bins.
     """
@@ -284,9 +285,9 @@ def code_equal_width(
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
     """Merge neighbouring codes of each column into at most `most` groups.
 
-    The function returns, for each column, the group of each code. `neighbours` has, for each
-    column, the number of its first codes that may be merged, because their order has a meaning. The
-    other codes stay separate, in addition to the groups.
+    The function returns, for each column, the group of each code. `neighbours` says how many codes
+    of each column, from the first one, may be merged, because their order has a meaning. Every
+    other code (such as the code of a missing value) is a group of its own, which `most` ignores.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):

@@ -20,7 +20,7 @@ class ExpectedError(Exception):
 
 
 def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
-    """Decorate a command: if the reader of its output closes the pipe, it fails silently."""
+    """Decorate a command: it returns FAILED, without a message, if its output pipe is closed."""
 
     @wraps(main)
     def run(*args: Arguments.args, **keywords: Arguments.kwargs) -> int:

@@ -6,7 +6,7 @@ import importlib.util
 
 from privcurve.errors import ExpectedError
 
-# By module: the name of its package, and the extra of privcurve that installs it.
+# For each module: the name of the package that has it, and the extra of privcurve that installs it.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
     "distributed": ("distributed", "dask"),

@@ -22,7 +22,7 @@ _REASONS = {
 
 # The folder of the system that has the open files of each process.
 PROCESSES = Path("/proc")
-MOST_LINKS = 40  # links that are followed before they count as a circle
+MOST_LINKS = 40  # maximum length of a chain of links; a longer chain counts as a circle
 # The file of a folder's lock (`lock_folder`).
 LOCK = ".lock"
 
@@ -32,7 +32,7 @@ class WriteError(OSError):
 
 
 def display_path(path: Path) -> Path:
-    """Return a path for messages: relative to the working folder if it is in it, else unchanged."""
+    """Return a path for messages: a path in the working folder is relative to that folder."""
     try:
         return path.absolute().relative_to(Path.cwd())
     except ValueError:
@@ -52,11 +52,11 @@ def write_errors(path: Path) -> Iterator[None]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name in the same folder, then move it into place.
 
-    The function creates the folder if necessary. If `path` is a link, it replaces the target and
-    keeps the link. To pipes, terminals and devices it writes directly, as a moved file would
-    replace them. `write` is called with the path to write to, which has the same ending as `path`
-    (or as the target of the link). Raises WriteError, for example if the disk is full; then the
-    former file remains.
+    The function creates the folder if necessary. If `path` is a link, the function replaces the
+    target and keeps the link. It writes directly to a pipe, a terminal or a device, as moving a
+    file there would replace the device. `write` is called with the path to write to, which has the
+    same ending as `path` (or as the target of the link). Raises WriteError, for example if the disk
+    is full; then the former file remains.
     """
     with write_errors(path):
         target = _target(path)
@@ -78,7 +78,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Follow links, and return the path of a plain file, a folder, or a file that does not exist.
+    """Follow links, and return their target: a plain file, a folder, or a path without a file.
 
     Returns None for a pipe, a terminal, a device, or the name of an open file (``/dev/stdout``).
     Raises OSError if links form a circle.

@@ -18,7 +18,8 @@ _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "exe
 # Names of the types of labels in model files.
 TEXT = "text"
 NUMBER = "number"
-# A float32 or float16. A float64 may be an integer: pandas converts integers if one is missing.
+# The type of float32 and float16. The type of float64 is NUMBER, as its labels may be integers:
+# pandas converts integers to float64 if one is missing.
 FLOAT = "float"
 TRUTH = "truth value"
 DECIMAL = "decimal"
@@ -32,7 +33,7 @@ OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
-# The first type that fits counts, so subclasses come first: True is an int, a datetime a date.
+# A label has the first type that fits. So subclasses come first: True is an int, a datetime a date.
 _OF_PYTHON: Mapping[type, str] = {
     bool: TRUTH,
     int: NUMBER,
@@ -127,7 +128,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the name of the type of a label; the name of its class if it is no type of labels."""
+    """Return the name of the type of a label; the Python class, if no label can have the type."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
@@ -136,7 +137,7 @@ def name_type(label: Any) -> str:
 
 
 def check_type(name: str) -> str:
-    """Return `name`; raise ValueError if it is no type of labels and categories."""
+    """Return `name`; raise ValueError if labels and categories can't have the type `name`."""
     if name not in _READERS:
         raise ValueError(
             "labels and categories must be texts, numbers, truth values, Decimals, dates or "

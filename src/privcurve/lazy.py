@@ -35,9 +35,9 @@ else:
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
     patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
-    # Importing Numba takes half a second.
+    # This module imports Numba, which takes half a second.
     arithmetic = _Later("privcurve.kernels.arithmetic")
-    # Names of types, only for annotations.
+    # Annotations use these names of types, which need no import at run time.
     Axes = Figure = Any
 
 __all__ = ["Axes", "Figure", "arithmetic", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

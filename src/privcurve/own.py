@@ -15,7 +15,7 @@ from privcurve.sources import imported_paths
 
 @cache
 def module(path: Path, package: str) -> ModuleType:
-    """Import a file, or a folder, as a module of a package that stands for the folder around it.
+    """Import a file, or a folder, as a module of `package`, which stands for the parent folder.
 
     Files in one folder may import each other (``from ._other import …``). The code of the file
     runs: it is trusted, like the code of a Snakefile.

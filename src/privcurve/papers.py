@@ -9,7 +9,7 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project. Users may have others, there or in the folder OWN.
+# The papers of this project. Users may have others, in FOLDER or in OWN of the working folder.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 
@@ -27,7 +27,7 @@ def names() -> set[str]:
 def list_others() -> list[Path]:
     """Return the folders of the users' papers.
 
-    If two have the same name, only the folder in the working folder is returned.
+    If FOLDER and OWN both have a paper of one name, only the folder in OWN is returned.
     """
     beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}
     own = {path.name: path.resolve() for path in OWN.glob("*/") if path.resolve().parent != FOLDER}

@@ -1,9 +1,9 @@
 """Partitioned records on disk, and engines that add up the answers of all parts.
 
-A learner that sees records only through sums of whole numbers does not need them in one memory.
-Each of its questions is answered for each part, in any process that can read the part, and the
-answers are added up. The sum is exact: neither the order of the additions nor the partition changes
-it. Noise is added once, to the sum, by :mod:`privcurve.privacy.curator`.
+A learner that sees records only through sums of whole numbers does not need all records in one
+memory. An engine answers each question of the learner for each part, in any process that can read
+the part, and adds up the answers. The sum is exact: the order of the additions and the partition do
+not change it. :mod:`privcurve.privacy.curator` adds noise once, to the sum.
 
 An answer depends only on the records of a part and on the question. So if a worker is lost, another
 worker reads its part again, and needs no other state.
@@ -37,10 +37,11 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records. Its methods answer questions: a question is a method's name.
+# A function that makes an object from records. The object answers questions about the records: a
+# question is the name of one of its methods.
 Make = Callable[[Records], Any]
 
-# Seconds that a scheduler has to answer, and to start its first worker.
+# Seconds to wait for the answer of a scheduler, and for its first worker.
 WAIT = 30
 
 PACKAGE = "privcurve"
@@ -79,7 +80,7 @@ class Part:
                 f"{path} can't be read: {error.strerror or error}. All workers need the encoded "
                 "records at the same path"
             ) from None
-        except (ValueError, EOFError):  # truncated, or without NumPy's header
+        except (ValueError, EOFError):  # the file is truncated, or lacks NumPy's header
             raise self._changed() from None
         return array
 
@@ -160,8 +161,9 @@ class OpenPart:
     def ask(self, question: str, arguments: tuple[object, ...]) -> Any:
         """Return the result of the method `question` for the records of the part."""
         with self._lock:
-            # If an answer fails, its half-changed state is dropped: the next question begins anew.
-            with np.errstate(all="ignore"):  # each thread or worker has its own state
+            # `_begun` stays None if the answer fails: the state may be half changed, so that the
+            # next question must begin with a new one.
+            with np.errstate(all="ignore"):  # NumPy has a separate error state in each thread
                 records, state = self._begun or self._begin()
                 self._begun = None
                 answer = getattr(state, question)(*arguments)
@@ -193,7 +195,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return an object for each part, which opens it at its first question."""
+        """Return an object for each part; it opens the part when it is asked its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
@@ -249,7 +251,7 @@ class Cluster:
                 raise PartError(f"{place} runs privcurve {version}; install {VERSION} on each")
 
     def close(self) -> None:
-        """Disconnect from the workers, and stop the ones started here."""
+        """Disconnect from the workers, and stop the workers that this engine started."""
         if hasattr(self, "_client"):
             self._client.close()
 
@@ -359,7 +361,7 @@ class SealedRecords(Records):
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records were sampled from a fit; else empty."""
+        """The name of the batch, if these records are a sample of a fit's records; else empty."""
         return self._batch
 
     @property
@@ -371,10 +373,10 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The records of the fit without a seal, for the rows of a curator.
+        """The unsealed records of the fit, from which a curator takes rows.
 
-        These are not the arrays that a learner sees, which it may overwrite. Raises SealedError if
-        the learner has replaced a part of the records.
+        The learner does not see these arrays, so that it can't overwrite them. Raises SealedError
+        if the learner has replaced a part of the records.
         """
         if self._exact is None:
             what = "rows of records with a replaced part"
@@ -403,7 +405,7 @@ class SealedRecords(Records):
         Only marked records have :attr:`exact`.
         """
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # Copy n_bins, which a learner could change: the bounds of rows depend on it.
+        # Copy n_bins: the bounds of rows depend on it, and a learner could change the original.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 

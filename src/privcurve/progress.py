@@ -17,8 +17,8 @@ SHORT = 5
 class Progress:
     """Shows progress: as one line that changes on a terminal, as several lines elsewhere.
 
-    The line is for example "60 % done", where `what` is "done". It is written to `show`, by default
-    standard error, and not in the first `after` seconds.
+    The line (such as "60 % done", if `what` is "done") is written to `show`, by default standard
+    error. In the first `after` seconds, nothing is written.
     """
 
     def __init__(

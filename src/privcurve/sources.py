@@ -149,7 +149,7 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # A name without a file is an object in a module; the module is another name.
+        # A name without a file is an object in a module: the list has the module as another name.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)
@@ -209,7 +209,7 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of this file: a cache that another version of it wrote is invalid."""
+    """Return the SHA-256 of this file: a cache from another version of this file is invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 

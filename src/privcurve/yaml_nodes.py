@@ -50,14 +50,14 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
-    `loader` is the loader that composed the document; it reads single words here. If aliases have
-    faults, the result has only these: a node that contains itself can't be checked further.
+    `loader` composed the document; here, it converts single words to values. If aliases have
+    faults, the result has only these faults: a node that contains itself can't be checked further.
     """
     nodes, aliases = _nodes(root)
     if aliases:
         return aliases
     misread = [fault for node in nodes for fault in _misread_words(node, loader)]
-    # Misread words may have no value, so compare keys only without them.
+    # Compare keys only if no word is misread: the loader may fail to read the value of such a word.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [twice for node in nodes if not misread for twice in _repeated_keys(node, loader)]
     # The same word on many lines is one fault.
@@ -88,7 +88,7 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
     """Return all nodes of a document, each once even if it has aliases; and faults of aliases."""
     nodes: list[yaml.Node] = []
-    # By node: its number of entries if aliases were expanded; 0 until it is computed.
+    # For each node: the number of entries if aliases were expanded; 0 until it is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:

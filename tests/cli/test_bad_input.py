@@ -217,8 +217,8 @@ CHOOSE = "release patients --epsilon 1 --learner"
 
 CHOICES = [
     (f"{PRIVATELY} --epsilon 0.5 1", "each choice is a release.*would spend 1.5"),
-    (f"{PRIVATELY} --tune", "--tune is an option of a comparison"),
-    (f"{PRIVATELY} --repeats 3", "--repeats is an option of a comparison"),
+    (f"{PRIVATELY} --tune", "--tune belongs to a comparison"),
+    (f"{PRIVATELY} --repeats 3", "--repeats belongs to a comparison"),
     (f"{PRIVATELY} --epsilon 0", "epsilon must be a number > 0 .*; got 0.0"),
     (f"{PRIVATELY} --epsilon inf", "epsilon must be finite for a private selection; got inf"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),

@@ -96,8 +96,7 @@ def _lines(shown: dict[str, Any]) -> list[str]:
 def describe_ranks(path: Path, learner: str) -> str:
     """Return a line for each ε with the rank of the method by mean AUC.
 
-    A method with δ > 0 is ranked among the methods with δ > 0, others among the others. `path` is
-    the table of means.
+    Methods with δ > 0 and methods with δ = 0 have separate ranks. `path` is the table of mean AUCs.
     """
     from privcurve.tables.table import read_table
 

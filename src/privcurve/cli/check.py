@@ -24,9 +24,9 @@ examples:
 
 # Shares of a column above which the output marks them with "!".
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# Maximum number of columns in the output that have most values in one bin.
+# The output names at most this many of the columns that have most of their values in one bin.
 _NAMED = 5
-# Maximum number of columns in the output; further columns are shown only if they have a mark.
+# Maximum number of columns in the table of shares; further columns are shown only if marked "!".
 MOST_SHOWN = 60
 
 
@@ -86,7 +86,7 @@ def _content(report: Report) -> dict[str, Any]:
 def dataset_name(text: str) -> str:
     """Return the name of a dataset; `text` is the name, or the path of its description.
 
-    Raises CommandError if it is another path.
+    Raises CommandError if the path is no description in one of the folders of descriptions.
     """
     from privcurve import schema
     from privcurve.datasets import catalogue
@@ -132,7 +132,7 @@ def _write_shares(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Yield lines on columns with most values in one bin, each with a proposal for its bins."""
+    """Yield lines about columns with most values in one bin, with a proposal of bins for each."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]

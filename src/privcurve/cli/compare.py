@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read_wish(arguments: argparse.Namespace) -> Wish | None:
-    """Return the score that ``--want`` or ``--within`` asks for; None without these options."""
+    """Return the wanted score, from ``--want`` or ``--within``; None without these options."""
     from privcurve.outputs.wishes import METRICS, Wish
 
     if arguments.want is None and arguments.within is None:
@@ -160,7 +160,7 @@ def _read_wish(arguments: argparse.Namespace) -> Wish | None:
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    """Return the result for JSON: sentences and paths; the numbers are in the table."""
+    """Return the result for JSON: sentences, and paths of files (the table has the numbers)."""
     ranked, needed = _rank(comparison)
     return {
         "dataset": comparison.study.datasets[0],
@@ -174,7 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the ranking at each ε, and the ε that the wanted score needs (None without one)."""
+    """Return the ranking at each ε, and the ε that the wanted score needs; None without a score."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
@@ -185,7 +185,7 @@ def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
 
 
 def private_choice(arguments: argparse.Namespace) -> None:
-    """Print candidates and price, then choose a learner privately, release it, and report it."""
+    """Print the candidates and the price; choose a learner privately, and release its model."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
     from privcurve.releases.choice import CHOOSE, check_budget, choice
@@ -201,13 +201,13 @@ def private_choice(arguments: argparse.Namespace) -> None:
     for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
-                f"--{word} is an option of a comparison, and --private-choice shows none: leave "
-                "out one of them"
+                f"--{word} belongs to a comparison, and --private-choice makes no comparison: "
+                "leave out one of the two options"
             )
     (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
-    # Check first: computing the prices of the candidates can take half a minute.
+    # Check the budget first: `choice` computes prices, which can take half a minute.
     check_budget(request, description)
     for line in choice(request, description).lines():
         console.remark(arguments, line)

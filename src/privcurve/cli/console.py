@@ -47,8 +47,11 @@ def warn(text: str) -> None:
 
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
-    """Show progress if work takes long; yield a function to call with the finished share."""
-    started: list[Progress] = []  # one line of progress, which begins at the first share
+    """Show progress if work takes long; yield a function to call with the finished share.
+
+    With ``--quiet`` or ``--json`` nothing is shown.
+    """
+    started: list[Progress] = []  # empty until the first call of `show`, then one item
 
     def show(share: float) -> None:
         if not started:
@@ -67,7 +70,7 @@ def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable
 
 @contextmanager
 def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Show progress if reading takes long; yield a function to call with each piece of records."""
+    """Like :func:`show_progress`, for reading: yield a function to call with each table read."""
     with show_progress(arguments, f"of {what} read") as show:
         yield lambda table: None if table.share is None else show(table.share)
 

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _suggest_holdout(name: str) -> None:
-    """Suggest a release with a hold-out, if there are enough records."""
+    """Print advice to release with a hold-out, if the dataset has enough private records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 
@@ -89,7 +89,10 @@ def _suggest_holdout(name: str) -> None:
 
 
 def _ask(question: Question | CardQuestion, of: str) -> None:
-    """Ask until an answer is valid; an empty answer leaves the line blank."""
+    """Ask a question until the answer is valid or empty; an empty answer leaves the key blank.
+
+    `of` names the key in messages. If no person answers, an invalid answer raises CommandError.
+    """
     from privcurve.datasets import DatasetError
 
     if sys.stdin is None:

@@ -37,7 +37,7 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
 
 
 def check_picture(path: Path | None, *inputs: Path | None) -> None:
-    """Raise UsageError for an unknown format of a picture; then check it by `check_output`."""
+    """Raise UsageError for an unknown picture format; then check the path by `check_output`."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise UsageError(
             f"--picture must be a file with the ending {', '.join(PICTURES)}; got {path}"

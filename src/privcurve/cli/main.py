@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
-        raise  # `end_with_reader` handles it
+        raise  # the decorator `end_with_reader` handles this error
     except KeyboardInterrupt as error:
         print(f"privcurve: {str(error) or 'stopped'}", file=sys.stderr)
         return STOPPED

@@ -42,7 +42,8 @@ skip it gets an empty answer, its line and the reason go to standard error, and 
 """
 
 STOP, SKIP = "stop", "skip"
-# Answers to standard output wait until all records are read: in memory up to this many bytes.
+# Answers for standard output are kept until all records are read: in memory up to this many bytes,
+# then in a temporary file.
 _MOST_IN_MEMORY = 2**24
 _PIECE = 2**20  # characters that are copied at once
 
@@ -154,7 +155,8 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
     elif arguments.on_error == SKIP:
         answers.write(records.parts, sys.stdout, header)
     else:
-        # A record that can't be read ends the command: then standard output must get no answers.
+        # Keep the answers until the end: if a later record can't be read, the command fails, and
+        # standard output must not get the answers to earlier records.
         with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as spool:
             answers.write(records.parts, spool, header)
             spool.seek(0)
@@ -213,8 +215,8 @@ class _Answers:
     def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
         """Write header and answers; print the reasons for skipped records.
 
-        Nothing is written before the first part is read, which may raise an error. Probabilities
-        have six digits.
+        Nothing is written before the first part is read, as reading may raise an error.
+        Probabilities have six digits.
         """
         out = csv.writer(target, lineterminator="\n")
         first = [header]

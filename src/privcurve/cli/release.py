@@ -165,7 +165,7 @@ def _note_comparison(request: Request) -> Iterator[str]:
 
 
 def _note_holdout(request: Request) -> Iterator[str]:
-    """Yield a note that suggests a hold-out, if there is none and there are enough records."""
+    """Yield a note that suggests a hold-out, if a request without one has enough records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 
@@ -214,7 +214,7 @@ def read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
             raise UsageError(f"--set must have the form KEY=VALUE; got {text!r}")
         if key in options:
             raise UsageError(f"--set {key} is given twice; keep one")
-        # The registry refuses an unknown key later, and names the nearest one.
+        # Ignore unknown keys here: the registry refuses them later, and names the nearest key.
         if key in parameters and parameters[key].structure:
             options[key] = schema.parse_yaml(value, f"--set {key}")
             if options[key] is None:

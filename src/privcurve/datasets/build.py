@@ -36,8 +36,9 @@ from privcurve.schema import suggestion
 
 # Bins of a column without `n_bins`. Another number would change the ids of stored runs.
 DEFAULT_BINS = 10
-# Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
-# (docs/studies.md), and learners that want few bins merge them.
+# Bins of a numeric column in drafts of `privcurve describe`. Drafts have no stored runs, so their
+# bins can be finer, which is more accurate (docs/studies.md). Learners that need few bins merge
+# them.
 DRAFTED_BINS = 64
 
 # With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.
@@ -47,7 +48,7 @@ MOST_WHOLE = 4
 DATE = "date"
 TEXT = "text"
 
-# With this value of `missing`, a column has a code for missing values, but no marker of its own.
+# Value of `missing`: the column has a code for missing values, and no marker of its own for them.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
@@ -66,9 +67,9 @@ def build(
 ) -> Description:
     """Convert the content of a YAML file, checked by the schema and expanded, to a description.
 
-    For a variant, `base` is the description on which it is based, and `new_files` names the parts
-    (``train``, ``test``) with other files than the base. Raises DatasetError with all
-    contradictions in the content.
+    For a variant (a description with ``based_on``), `base` is the description on which the variant
+    is based, and `new_files` names the parts (``train``, ``test``) with other files than the base.
+    Raises DatasetError with all contradictions in the content.
     """
     problems = Problems(name)
     entries = content["columns"]

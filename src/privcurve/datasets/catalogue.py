@@ -35,8 +35,8 @@ NAMED = (
 )
 
 
-# Keys that the schema of descriptions requires, as placeholders: added to a description of columns
-# and label alone, they let it pass the check.
+# Placeholders for the keys that the schema of descriptions requires. With them, a description of
+# columns and label alone passes the check.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},
@@ -126,7 +126,7 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Merge a variant with its base; return name, file and content of the base, and the result."""
+    """Return the name, the file and the content of a variant's base, and the merged content."""
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)

@@ -1,7 +1,8 @@
 """Encoded datasets: write them to a folder, read them, and compare them with their sources.
 
-The comparison does not rely on Snakemake, which compares modification times and may lose its own
-records: a file that was restored or unpacked is often older than the outputs of its predecessor.
+The comparison does not rely on Snakemake, which compares modification times and may lose its
+metadata: a file that was restored or unpacked is often older than the outputs made from the file
+that it replaces.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Only for datasets in memory: a dataset with a unit is never partitioned.
+    # None for partitioned datasets, as a dataset with a unit is never partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -174,7 +175,7 @@ class PartedDataset(_Dataset):
         return np.concatenate(codes), self.y[places]
 
     def select(self, places: NDArray[np.intp]) -> PartedRecords:
-        """Return the training records at the increasing positions `places`, partitioned."""
+        """Return the partitioned training records at the increasing positions `places`."""
         chosen = []
         for part, where in self._split_by_part(places):
             mask = np.zeros(part.n_rows, dtype=bool)
@@ -192,9 +193,10 @@ class PartedDataset(_Dataset):
 
 
 def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as ``encoded.npz`` and ``domain.json``; parts are already in the folder.
+    """Write a dataset as ``encoded.npz`` and ``domain.json``.
 
-    Both files are first written under a temporary name, so neither is ever incomplete.
+    Both files are first written under a temporary name, so that neither is ever incomplete. The
+    parts of a partitioned dataset must be in the folder already.
     """
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
@@ -377,7 +379,7 @@ def _same_bytes(made_from: Mapping[str, Any]) -> bool:
 def _same_description(notes: Mapping[str, Any]) -> bool:
     """Return whether data were encoded from the present description.
 
-    This is also True if the description exists no more.
+    Returns True, too, if the description no longer exists.
     """
     made_from = notes.get("origin", {})
     try:

@@ -30,8 +30,8 @@ VALUES_OF_PART = 30_000_000
 
 # Version of the encoding, raised when codes change: data of a lower version are encoded again.
 CODING = 3
-# Version in the digests of descriptions of downloaded files and of plain delimited text: such data
-# have the same codes in all versions, so that they need not be encoded again.
+# Downloaded files and plain delimited texts have the same codes in all versions of the encoding. So
+# the digests of their descriptions contain this version, and they are not encoded again.
 FIRST_CODING = 1
 
 # Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).
@@ -88,7 +88,7 @@ class Parser:
 class Subsample:
     """A public rule that selects some of the records: ``records`` in dataset.schema.yaml.
 
-    Without `parts`, it selects from the training files, and the test records are unchanged.
+    Without `parts`, the rule selects from the training files, and keeps all test records.
     """
 
     parts: tuple[str, ...] = ()
@@ -107,7 +107,10 @@ class Unit:
 
 
 def _join_values(values: Iterable[str]) -> str:
-    """Join the values of a class to its name; use the first of values that differ only in case."""
+    """Return the name of a class: its values, joined by "or"; only the first of several spellings.
+
+    Values that differ only in case are spellings of one value.
+    """
     spelt: dict[str, str] = {}
     for value in values:
         spelt.setdefault(value.casefold(), value)
@@ -155,8 +158,8 @@ class LabelSpec:
         """The fields that determine the codes of labels, for the digest of the description."""
         content = asdict(self)
         if not self.classes:
-            # The key is newer than the first encoded data. Without it their digest stays the same,
-            # so that they need not be encoded again.
+            # Leave the key out: it is newer than the first encoded data, which would otherwise
+            # get another digest, and would be encoded again.
             del content["classes"]
         return content
 
@@ -180,7 +183,7 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # Of a variant: the parts (`train`, `test`) for which it gives files in place of the base's.
+    # For a variant: the parts (`train`, `test`) with other files than the base.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
@@ -192,7 +195,8 @@ class Description:
     # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
-    # Records in each encoded part; 0: no parts; None: parts if there are over MOST_VALUES values.
+    # Number of records in each encoded part. 0: no parts; None: parts only if the table has more
+    # than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property
@@ -261,7 +265,8 @@ class Description:
             "unknown": domain.unknown,
         }
         if domain.decimal != ".":
-            # Like `classes` of the label, the key is newer than the first encoded data.
+            # Add the keys below only if needed: they are newer than the first encoded data, which
+            # must keep their digests.
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
@@ -270,8 +275,8 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # `kept` tells data apart that an earlier version encoded, which did not store persons,
-            # or took 3.0 and 3 for two persons: they are encoded again.
+            # With `kept`, the digest differs from earlier versions, which did not store persons, or
+            # took 3.0 and 3 for two persons. So data of these versions are encoded again.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons, 3.0 as 3"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

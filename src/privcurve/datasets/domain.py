@@ -212,9 +212,9 @@ class Column:
         return replace(self, bins=len(starts) + 1, merged=edges, exact=False)
 
     def keep_exact(self) -> Column:
-        """Return this column with `exact` set if rounding moves an edge of its equally wide bins.
+        """Return this column with the unrounded edges of earlier versions.
 
-        This is the column of data that were encoded with unrounded edges.
+        `exact` of the result is True if rounding moves an edge of its equally wide bins.
         """
         plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
         is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
@@ -233,7 +233,7 @@ class Column:
 class Label:
     """The column of the label, and the names of the classes."""
 
-    column: str  # the column of the file that holds the label
+    column: str  # name of the label's column in the data file
     negative: str = ""  # name of the class −1, if there are two classes
     positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features
@@ -350,7 +350,8 @@ class Domain:
     def mixed_bins(self) -> tuple[int, ...] | None:
         """Number of bins of each column with mixed or whole-number spacing, 0 for other columns.
 
-        None if there is no such column. Learners that want few bins merge these.
+        None if there is no such column. Learners that need few bins merge the bins of these
+        columns.
         """
         fine = (MIXED, MIXED_HIGH, WHOLE)
         bins = tuple(

@@ -41,7 +41,7 @@ class Problems:
         self.is_file = is_file
         # By key: the first message with this key, and how many faults have the key.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.n_unread = 0  # number of unreadable records, which count as records
+        self.n_unread = 0  # number of unreadable records, a part of all records
         # By line: the faults of the record at this line, which is skipped (:class:`Skipped`).
         self.rows: dict[int, list[str]] = {}
         # Remarks, which are not faults: how many lines or rows each one concerns.

@@ -77,9 +77,9 @@ def load_places(
     """Return the checksum of the dataset of :func:`load`, and the place of each training record.
 
     Without a unit, the place of a record is its position among the records as read, before any is
-    dropped. With a unit, it is the place of the first record of the same person. To these places,
-    only the first `at_most` records of each person count: so further records of a person do not
-    move the places of others.
+    dropped. With a unit, it is the place of the first record of the same person, where only the
+    first `at_most` records of each person are counted. So if a person has more records, the places
+    of other persons stay the same.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -255,8 +255,8 @@ def _read(
 class _GrowingArrays:
     """Collects codes and labels in arrays that grow as pieces are added.
 
-    The description gives the expected number of records; the arrays do not grow beyond it before
-    there are more records, to save memory.
+    To save memory, the arrays grow beyond the number of records in the description only when there
+    are more records.
     """
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
@@ -274,8 +274,8 @@ class _GrowingArrays:
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
-            # The expected number comes from the description and may be too large or too small:
-            # double the arrays up to this number, and beyond it.
+            # Double the arrays, but not beyond the expected number until there are more records:
+            # the number comes from the description, and may be too large or too small.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
@@ -311,7 +311,10 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that a number of records, in words `what`, differs from `key`: `expected`."""
+    """Add the problem that a number of records is not `expected`, as the description says.
+
+    `what` states the real number; `key` is the key of the description.
+    """
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
         "replace it. The number of records is public: decide whether it may be known, before "

@@ -409,7 +409,8 @@ class Schema:
         """Return the position of each label of `y` in `classes`.
 
         A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
-        and some are not classes, they are positions already: scikit-learn's tools encode so.
+        and some are not classes, they are positions already: tools of scikit-learn encode labels
+        in this way.
 
         Raises
         ------

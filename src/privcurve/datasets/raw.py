@@ -86,7 +86,8 @@ class _Pieces:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._pieces: list[Matrix] = []
-        # For each categorical column, by its position: a number for each text, and its count.
+        # By position of a categorical column: the number of each text (`_numbers`), and how many
+        # records have each number (`_counts`).
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]

@@ -57,7 +57,8 @@ def stratified_folds(
     n_dealt = 0
     for label in labels:
         members = rng.permutation(np.flatnonzero(y == label))
-        # Continue where the last class ended, so that the sizes of folds differ by at most one.
+        # Begin with the fold after the last record of the previous class, so that the sizes of
+        # folds differ by at most one.
         folds[members] = (n_dealt + np.arange(len(members))) % n_folds
         n_dealt += len(members)
     return folds

@@ -50,7 +50,7 @@ def decode(plain: Any, declared: object, place: str) -> Any:
     """Convert plain JSON from :func:`encode` back to a value of the type `declared`.
 
     An array gets the declared dtype; a list becomes a tuple. Raises ValueError if the content does
-    not have this type, or if a number is not finite; `place` is its name in the message.
+    not have this type, or if a number is not finite; `place` names the value in the message.
     """
     kind = _find_type(declared, partial(_matches_type, plain), plain, place)
     if kind is NoneType:
@@ -123,7 +123,7 @@ def _matches_type(plain: object, kind: object) -> bool:
 def _list_item_types(kind: object, length: int, place: str) -> tuple[Any, ...]:
     """Return the type of each item of a tuple type `kind`, for a tuple of `length` items.
 
-    Raises ValueError if the type has another length.
+    Raises ValueError if the tuple type has another number of items.
     """
     inner = get_args(kind)
     if inner[-1] is Ellipsis:
@@ -158,7 +158,7 @@ def _dtype_of(kind: object) -> np.dtype[Any]:
 def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
     """Convert nested lists of numbers to an array of `dtype`.
 
-    Raises ValueError if they do not form an array, or if an item is not such a number.
+    Raises ValueError if the lists do not form an array, or an item is no finite number of `dtype`.
     """
     kinds = {bool} if dtype.kind == "b" else {int} if dtype.kind in "iu" else {int, float}
     leaves, level = plain, 1

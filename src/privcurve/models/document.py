@@ -135,7 +135,7 @@ def document(
         "parameters": parameters,
         "classes": classes,
         "domain": facts,
-        # A dataset without files has no format.
+        # Leave the parser out for a dataset without files, which has no format.
         **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
@@ -150,10 +150,10 @@ def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[An
     names = domain.label.names
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
-        # JSON has no type for these labels, such as dates: write the names of the classes.
+        # JSON has no type for these labels (such as dates): write the names of the classes instead.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The fit had codes or positions as labels: keep the type of the labels in the domain.
+        # The labels of the fit were codes or positions: write the type that the domain has.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

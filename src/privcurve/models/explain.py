@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from privcurve.learners.base import CodedClassifier
 
-# Random cells test whether a score is a sum over columns. If no two columns have more than k pairs
-# of bins, there are 10k cells, so that a given pair occurs in none of them with probability e^-10;
-# but at least LEAST_PROBES and at most MOST_PROBES cells.
+# Random cells test whether a score is a sum over columns. Their number is PROBES_A_PAIR times the
+# largest number of pairs of bins that two columns have, so that a given pair of bins occurs in no
+# cell with probability at most e^-10; but at least LEAST_PROBES and at most MOST_PROBES.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# If a score is no sum, the effect of a column is a mean over cells: at most MOST_CELLS, fewer if
-# more than MOST_SCORES scores would be necessary, but at least LEAST_CELLS.
+# If a score is no sum, the effect of a column is a mean over cells. Their number is at most
+# MOST_CELLS, and smaller if they would need more than MOST_SCORES scores, but at least LEAST_CELLS.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
 # Default number of panels in a picture.
@@ -72,7 +72,7 @@ class Explanation:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The class of each score: all classes, but of two classes only the positive one."""
+        """The class of each score: all classes; with two classes, only the positive one."""
         return self.label.classes or (self.label.positive,)
 
     @property
@@ -117,7 +117,7 @@ class Explanation:
     def without_effect_text(self) -> str:
         """Return a sentence that lists the columns without effect.
 
-        If the score is no sum, it says that only the shown means have no effect.
+        If the score is no sum, the sentence says that only the shown means have no effect.
         """
         where = "of their own" if self.is_sum else "on these means"
         return f"Without effect {where}: {', '.join(self.without_effect)}."
@@ -126,7 +126,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Yield the text: sentences, importances, and tables of the shapes of `most` columns."""
+        """Yield the text: sentences, importances, and tables of up to `most` shapes (None: all)."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0
@@ -304,11 +304,12 @@ class Effects:
     def measure(
         cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
     ) -> Effects:
-        """Measure effects by changing one column of a cell: of one cell if the score is a sum.
+        """Measure the effect of each column: how its code in a cell changes the score.
 
-        Otherwise effects are means over many cells. `score` returns an array of shape (n_rows,
-        n_outputs). With `joins`, columns may interact in few cells, so that the score counts as a
-        sum only if all cells of the domain confirm it.
+        If the score is a sum over columns, one cell suffices; otherwise effects are means over many
+        cells. `score` returns an array of shape (n_rows, n_outputs). `joins` says that columns may
+        interact in few cells, which random cells may miss: then the score counts as a sum only if
+        all cells of the domain confirm it.
         """
         coins = np.random.default_rng(0)
 
@@ -404,7 +405,7 @@ def _importance(values: Floats, people: Floats | None) -> float:
         order = np.argsort(row, kind="stable")
         up_to = np.cumsum(people[order] / people.sum())
         before = np.append(0.0, up_to[:-1])
-        # With F the distribution of one value, the larger one is at most x with probability F(x)².
+        # If one value is ≤ x with probability F(x), the larger of two is with probability F(x)².
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
@@ -413,8 +414,8 @@ def _importance(values: Floats, people: Floats | None) -> float:
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
     """Return half the width of the 95 % interval of an importance, for a model with one score.
 
-    None without counts of people. The errors of the values of a column are neither independent nor
-    all in the worst direction: the width is the mean of the widths under these two assumptions.
+    Returns None without counts of people. The errors of a column's values are neither independent
+    nor all in the worst direction: the width is the mean of the widths under these two assumptions.
     tests/unit/test_privgam_errors.py measures the coverage.
     """
     if people is None or not people.sum() > 0:

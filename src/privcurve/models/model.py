@@ -178,7 +178,7 @@ class Model:
         return hasattr(self._estimator, "predict_proba")
 
     def describe(self) -> str:
-        """Return the model as text for people; the learner's name if it has no such text."""
+        """Return a text that describes the model to people; by default, the learner's name."""
         return self._estimator.describe(self.domain)
 
     def explain(self) -> Explanation:
@@ -266,7 +266,7 @@ def _restore_estimator(
     domain: Domain,
     released: Mapping[str, Any],
 ) -> CodedClassifier:
-    """Make a learner, and set the attributes that a fit would set from the content of a file."""
+    """Make a learner from the content of a file, with all attributes that a fit would set."""
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:

@@ -9,7 +9,8 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# Bins with a smaller share of people have wide intervals, which the scale of a picture ignores.
+# The scale of a picture ignores the intervals of bins with a smaller share of people: such
+# intervals are wide.
 FEW = 0.01
 
 
@@ -21,7 +22,8 @@ class Shape:
     values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
     # Like `values`: half the width of the 95 % interval of each value; None without intervals.
     errors: Floats | None
-    # Mean distance of the values of two random people; without `people`, of values from their mean.
+    # Mean distance of the values of two random people. Without `people`: mean distance of the
+    # values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): released noisy numbers of people
     # The p-value of a test for no effect, times the number of columns (Bonferroni); None if the
@@ -38,12 +40,12 @@ class Shape:
 
     @property
     def spread(self) -> Floats:
-        """The `errors`, as zeros if the model has none."""
+        """The `errors`, or zeros if the model has no intervals."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property
     def has_effect(self) -> bool:
-        """Whether some bins, perhaps bins without people, have different values."""
+        """Whether the values of any two bins differ; bins without people count, too."""
         return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property
@@ -56,7 +58,8 @@ class Shape:
         """The shape to draw, without values that nobody has.
 
         It has the categories with people, or the bins from the first to the last one with people.
-        Without counts of people it has all bins; then adjacent equal bins are merged.
+        If the model has no counts of people, or no number has people, the shape has all bins, but
+        adjacent equal bins are merged.
         """
         column = self.column
         if self.people is None or not self.people.any():

@@ -26,16 +26,16 @@ SCORE = "privcurve_score"  # the beginning of the names of score columns
 DAY = "____-__-__%"
 # The time zones that a time may have: in another zone, its day may differ from the day in UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# Ranges of numbers and of dates: a column of SQLite may also have values of other types.
+# Ranges of numbers and of dates, to detect other values: SQLite allows any type in any column.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
-# The texts for NaN in databases.
+# The texts that databases write for NaN.
 NAN = ("nan", "NaN")
 # The characters that `str.strip` removes. TRIM of a database removes only the space by default.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Decimals of values, except PrivGAM's: later digits of score differences are rounding errors.
+# Values have this many decimals, as later digits are rounding errors. PrivGAM's values are exact.
 DIGITS = 12
 # Scores at which a model's probabilities are computed, to find its link function.
 PROBES = np.linspace(-4, 4, 9)
@@ -100,7 +100,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
-        # Predictions come first: of two columns with one name, databases take the first.
+        # Predictions come first: if two columns have the same name, databases take the first.
         f"SELECT\n  {_join_lines([*answers, 't.*'])}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
@@ -127,7 +127,7 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
         whens = _case_numbers if column.kind == NUMERIC else _case_texts
         place = f"t.{_quote_name(column.name)}"
         each = whens(domain, column, _write_all(values), place)
-        cases.append(f"CASE {' '.join(each)} END")  # NULL for a raw value without a bin
+        cases.append(f"CASE {' '.join(each)} END")  # the result is NULL for a value without a bin
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
@@ -157,7 +157,8 @@ def _case_numbers(
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
-        # Some types of time cannot be compared with a date. As texts, all are in the right order.
+        # Compare times as texts, whose order is the order in time: some types of time cannot be
+        # compared with a date.
         place, (low, high) = text, DATES
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
@@ -168,7 +169,7 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield SQL conditions, of which one holds if a text is neither an ISO date nor a UTC time.
+    """Yield SQL conditions: at least one holds if a text is neither an ISO date nor a UTC time.
 
     Each condition assumes that all earlier conditions are false.
     """
@@ -205,14 +206,14 @@ def _faults_of_day(text: str) -> Iterator[str]:
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
     # `words` maps texts of a database to texts with the same code. Databases write truth values as
-    # true and false, columns perhaps in another way.
+    # true and false; the description of the column may write them in another way.
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
     decimal, marked = domain.decimal, domain.missing_in(column)
     markers = Markers(marked, decimal).amounts
     listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
-    # Where the column lists 1,5, a database may have the number 1.5.
+    # If the description of the column lists 1,5, a database may have the number 1.5.
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
     words |= {word: word for word in (*listed, "", *marked)}
@@ -221,7 +222,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
-    # The text "\0" stands for an unlisted text.
+    # What a missing value, and an unlisted text, adds to the score. No description lists "\0".
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )
@@ -231,7 +232,8 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     if column.patterns:
         letters = _fold_case([*column.codes])
-        # Of two patterns that are equal without case, the first one counts: write it last.
+        # If two patterns differ only in case, the first one counts: it comes last here, so that it
+        # replaces the other one in the dictionary.
         folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
         yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
@@ -240,8 +242,8 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
 def _fold_case(words: Sequence[str]) -> dict[str, str]:
     """Map letters that Python, ignoring case, equates with a letter of `words` to a small letter.
 
-    The query replaces letters by this map, as some databases ignore the case of ASCII letters only,
-    and as Python also equates the long s with s.
+    The query replaces letters by this map, because some databases ignore case in ASCII letters
+    only, and because Python also equates the long s with s.
     """
     folded: dict[str, str] = {}
     for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
@@ -284,7 +286,8 @@ def _write_texts(
 def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
     """Return the SQL expression of the predicted label.
 
-    One score predicts by its sign; of several scores, the first largest one predicts.
+    If there is one score, its sign decides. Of several scores, the largest one decides: in a tie,
+    the first.
     """
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:

@@ -56,7 +56,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
+    """The price of a release, for one relation of neighbours (a constant of ``privacy.budget``).
 
     `unit` is the column that names persons if neighbours differ in all records of one person, and
     empty if neighbours differ in one record. `public` has the sorted names of the columns
@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The neighbours in words, with the unit if it is a person."""
+        """The neighbours in words; if they differ in the records of a person, with this unit."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
@@ -90,7 +90,7 @@ class Price:
 
     @property
     def claim(self) -> str:
-        """The price as text for readers; says so if it guarantees nothing."""
+        """The price as text for readers; if it guarantees nothing, the text says so."""
         vacuous = math.isinf(self.epsilon) or self.delta >= 1
         return f"{self}: nothing is guaranteed" if vacuous else str(self)
 
@@ -132,7 +132,7 @@ class Budget(Price):
     def subtract(self, prices: Iterable[Price]) -> Price | None:
         """Return the remaining budget after `prices` are spent; None if there is no limit.
 
-        Nothing remains if one price does not convert to the neighbours of the budget.
+        Nothing remains if a price does not convert to the relation of neighbours of the budget.
         """
         if not self.is_limited:
             return None
@@ -190,9 +190,9 @@ def protection(unit: str) -> str:
 class Release:
     """One release in the ledger."""
 
-    number: int  # its number in the ledger, from 1
+    number: int  # the number of the release in the ledger, from 1
     price: Price
-    # `reserved` (it began), `done` or `failed`. In each state, its price is spent.
+    # `reserved` (the release began), `done` or `failed`. In each state, the price is spent.
     state: str
     facts: Mapping[str, Any]  # the other keys of its two lines in the ledger
     n_comparisons: int = 0  # number of comparisons of learners before this release
@@ -249,7 +249,7 @@ class BudgetLedger:
         return self._content().comparisons
 
     def heads(self) -> list[str]:
-        """Return for each line, in order, the digest of the ledger up to its end.
+        """Return for each line, in order, the digest of the ledger up to the end of the line.
 
         The last of these digests identifies the present state of the ledger.
         """
@@ -363,7 +363,8 @@ class BudgetLedger:
         lines = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(lines)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # Remove an incomplete last line: its process was killed before its release began.
+            # Remove an incomplete last line: the process was killed while it wrote the line, before
+            # the release began.
             file.truncate(len(lines))
             file.seek(len(lines))
             append(file.fileno(), text.encode() + b"\n")
@@ -410,10 +411,10 @@ def budget_of(records: str) -> Budget:
 
 
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
-    """Write into the ledger of a dataset that learners are compared on its records.
+    """Write a line about a comparison of learners into the ledger of a dataset.
 
     Call this function before the comparison: a stopped comparison has used the records, too. For a
-    public benchmark it writes nothing.
+    public benchmark, the function writes nothing.
 
     Raises DatasetError if the files of the dataset can't be read, LedgerError if the ledger is
     damaged, and WriteError if the ledger can't be written.
@@ -431,7 +432,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 
 @contextmanager
 def lock_releases(folder: Path) -> Iterator[None]:
-    """Lock a folder of ledgers: while it is locked, no other release begins in any of them."""
+    """Lock a folder of ledgers: while it is locked, no other release begins in this folder."""
     _make_folder(folder)
     with lock_folder(folder):
         yield

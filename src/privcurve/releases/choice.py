@@ -22,12 +22,12 @@ from privcurve.releases.request import Request, format_parameter
 # The name that users give in place of a learner, to ask for a private choice.
 CHOOSE = "choose"
 
-# The expected number of trainings of `choose`. The default of `tuned` is smaller: a choice among
-# learners needs more trainings than a choice among settings of one learner, as a single training
-# keeps a random candidate. The value was found on Adult, which is public (docs/tuning.md).
+# The expected number of trainings of `choose`. Private selection trains random candidates, so that
+# with few trainings it may try only bad learners. The default of `tuned`, for settings of one
+# learner, is smaller. The value was found on Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
-# Parameters that `choose` sets itself, so that a user must not set them.
+# Parameters that `choose` sets itself: a request that also sets them is refused.
 _FIXED = ("learner", "settings")
 
 
@@ -42,9 +42,9 @@ class Choice:
     runs: float  # expected number of trainings
 
     def lines(self) -> list[str]:
-        """Return lines that name the candidates, with the ε of a training of each.
+        """Return lines that name the candidates, each with the ε of one training.
 
-        They do not depend on the records.
+        The lines do not depend on the records.
         """
         whose = "" if self.request.unit is None else " of one record"
         candidates = ", ".join(
@@ -131,7 +131,7 @@ def closing_sentence(released: Released) -> str:
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Return names of candidates: the learner, with its settings if it occurs more than once."""
+    """Return names of candidates: the learner, with settings if several candidates share it."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

@@ -178,7 +178,7 @@ def _place_spellings(places: dict[str, int]) -> dict[str, int]:
 def _read_group(text: str, markers: Markers) -> str:
     """Return the group of a record from its text, which is read like a category.
 
-    1.0 is the group 1, and a marker of missing values is the group `MISSING`.
+    The text 1.0 gives the group 1, and a marker of missing values gives the group `MISSING`.
     """
     word = text.strip()
     return MISSING if markers.include(word) else strip_point(word, markers.decimal)
@@ -354,8 +354,9 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
         if n <= 0:
             return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
-        # All counts are in the denominator, and `n_cells` of them also in the numerator: noise of
-        # size z changes the share by z(1 − share)/n in these, and by z·share/n in the others.
+        # The sum of all counts is the denominator, the sum of `n_cells` of them the numerator.
+        # Noise z in one of these `n_cells` changes the share by z(1 − share)/n, noise z in another
+        # count by −z·share/n.
         rest, noise = 1 - value, spread / n
         n_others = n_classes * n_classes - n_cells
         weight = n_cells * (rest * rest) + n_others * (value * value)

@@ -1,9 +1,9 @@
 """Check, before a release reserves its price, that its ledger lists all earlier releases.
 
-A ledger is in a working folder: it can be lost, and a copy of the records elsewhere comes without
-it. So the owner's folder of seeds keeps a trace of each ledger: the number of releases, digests of
-the ledger after each line (which identify a ledger that was moved), and digests of its raw files
-and encoded records. Traces never leave the folder of seeds.
+A ledger is in a working folder: it can be lost, and a copy of the records in another folder has no
+ledger. So the owner's folder of seeds keeps a trace of each ledger: the number of releases, digests
+of the ledger after each line (which identify a ledger that was moved), and digests of the dataset's
+raw files and encoded records. Traces never leave the folder of seeds.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Traces:
         return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
-        """Raise ReleaseError if the ledger lacks releases, or another ledger has its records."""
+        """Raise ReleaseError if the ledger lacks releases, or if another one has these records."""
         for path, trace in self._read_all().items():
             # This is a trace of the ledger itself, perhaps from before the ledger was moved.
             if self._ledger.continues(trace.heads[-1]):
@@ -205,7 +205,10 @@ class Traces:
 
 
 def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
-    """Return the message that another ledger has releases of the same records."""
+    """Return the message that the ledger of `other` has releases of the records of `dataset`.
+
+    `there` is the place of that ledger, as the end of the message.
+    """
     return (
         f"the file of {records!r} is also the file of {other!r}, whose ledger, {ledger}, has "
         f"releases of it: two ledgers would not add up their costs. Describe {dataset!r} as a "

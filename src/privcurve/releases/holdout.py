@@ -40,7 +40,7 @@ class Parts:
     """The two parts of the training records; each record is in exactly one part."""
 
     train: NDArray[np.intp]  # positions among the encoded records, in increasing order
-    held: NDArray[np.intp]  # positions of the held-out records, likewise
+    held: NDArray[np.intp]  # positions of the held-out records, in increasing order
 
 
 def read_places(
@@ -90,9 +90,9 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
 
 
 def public_split(places: NDArray[np.intp], share: float) -> Bools:
-    """Return whether each record is held out, a mask like `places`, which must not be empty.
+    """Return whether each record is held out: a mask of the same shape as `places`.
 
-    Each entry is a function of its row number and the share alone.
+    Whether a record is held out depends only on its row number and on the share.
     """
     generator = np.random.Generator(np.random.PCG64(PUBLIC_SEED))
     numbers = generator.random(int(places.max(initial=0)) + 1)

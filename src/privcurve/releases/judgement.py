@@ -16,7 +16,8 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score, and of made-up records whose score quantiles are the cut points.
+# Number of bins of the score (BINS). Their cut points are quantiles of the scores of made-up
+# records (CELLS of them).
 BINS = 32
 CELLS = 2**13
 
@@ -74,7 +75,8 @@ def places_of(margin: float, least: int = 2) -> int:
 class Group:
     """A group of records with similar scores.
 
-    `predicted` is the mean predicted probability of the positive class, `actual` its share.
+    `predicted` is the mean predicted probability of the positive class, `actual` the share of
+    records of this class.
     """
 
     predicted: float
@@ -86,7 +88,7 @@ class Judgement:
     """Measures of a model on held-out records; all follow from released counts."""
 
     share: float  # the held-out share of the records
-    epsilon: float  # the ε of the counts
+    epsilon: float  # the ε that the counts cost
     n: float  # the noisy number of held-out records
     auc: Measure | None  # None for more than two classes
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
@@ -148,10 +150,11 @@ class ScoreBins:
 
 
 def _place(learner: Any, codes: Codes) -> Floats:
-    """Return the values of records that bins divide (:class:`ScoreBins`).
+    """Return the value of each record that determines its bin (:class:`ScoreBins`).
 
-    These are scores, of shape (n,), for two classes. For more classes they are probabilities, or 1
-    for the predicted class and 0 for the others, of shape (n, n_classes).
+    For two classes, the value is the score; the result has the shape (n,). For more classes, there
+    is a value for each class: the probability or, if the model has none, 1 for the predicted class
+    and 0 for others; the result has the shape (n, n_classes).
     """
     scores: Floats = learner.score_codes(codes)
     if scores.ndim == 1:
@@ -304,9 +307,10 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 
 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
-    """Return the mean over all records of the value that `values` gives to their cell of `counts`.
+    """Return the mean of a value over all records, with its standard errors.
 
-    The noise in the total number of records is part of the standard error.
+    `counts` has the noisy number of records in each cell, and `values` (of the same shape) the
+    value of these records. The standard error from noise includes the noise in the total number.
     """
     n = float(counts.sum())
     mean = float((values * counts).sum() / n)
@@ -317,14 +321,14 @@ def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0
 
 
 def _hidden_loss(counts: Floats, spreads: Floats) -> float:
-    """Bound the error of the mean log-loss that arises as each record counts with its bin's mean.
+    """Bound the error of the mean log-loss from replacing each record's loss by its bin's mean.
 
-    For two classes, the bound assumes two errors in each bin. All its records are away from its
-    mean score, by at most half its width, on the same side: this raises the loss of one label and
-    lowers the loss of the other. And if the odds of the model are right, records of the positive
-    label have higher scores than others, by a twelfth of the squared width (in log-odds). For more
-    classes, the bound assumes that the density in a bin rises or falls at most linearly: then the
-    error of a mean is at most a sixth of the range.
+    For two classes, the bound adds two errors in each bin. First, all records of the bin may be on
+    the same side of its mean score, by at most half the width of the bin: this raises the loss of
+    one label and lowers the loss of the other. Second, if the odds of the model are right, records
+    of the positive label have higher scores than others, by a twelfth of the squared width (in
+    log-odds). For more classes, the bound assumes that the density of records in a bin rises or
+    falls at most linearly: then the error of a mean is at most a sixth of the range of the loss.
     """
     sizes = np.maximum(counts, 0.0)
     n = float(sizes.sum())

@@ -161,7 +161,7 @@ def release(
         with guard(ledger, description, digests, output):
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
-            # Only now make a new seed: a refused release must leave no file.
+            # Make a new seed only after these checks: a refused release must leave no file.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
             facts = _collect_facts(request, data, run_seed, token)
             if tell is not None and remark:
@@ -190,7 +190,8 @@ def release(
             curator = Curator(_make_stream("hold-out", *identity))
             judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
             _check_worth(judgement, tell, confirm)
-        # Take the label of the description: data of an earlier version lack its spellings.
+        # Take the label from the description: data that an earlier version encoded lack the
+        # spellings of the classes.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
         delta = request.statement_of(learner.privacy_).delta
@@ -220,8 +221,8 @@ def release(
             facts["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
-            # Others may see the failure, and it may depend on a record: so the price stays spent.
-            # If the ledger can't be written now, the release stays reserved: it is spent as well.
+            # The price stays spent, as the failure may depend on a record, and others may see it.
+            # If the ledger can't be written now, the release stays `reserved`, and so also spent.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
         if entry is None and not _is_reserved(ledger, token):
@@ -245,13 +246,17 @@ def release(
 def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
     """Return whether the ledger has the release with this token.
 
-    A stop while the price is reserved leaves this open.
+    If the user stops the program while it reserves the price, only the ledger shows whether the
+    price is spent.
     """
     return bool(token) and any(past.facts.get("token") == token for past in ledger.releases())
 
 
 def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
-    """Return an error like `error` which adds that the price is spent; None if it is unexpected."""
+    """Return an error like `error` whose message adds that the price is spent.
+
+    Returns None if `error` is of an unexpected type.
+    """
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
@@ -305,8 +310,8 @@ def _check_free(output: Path | None, home: Path) -> None:
 def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
     """Return the last release of this learner at this price that is not done, to resume it.
 
-    If several are not done, a release with the same settings is preferred; a difference in settings
-    is reported later, by :func:`_check_same`. Raises ReleaseError if there is no such release.
+    If several are not done, a release with the same settings is preferred. If the settings differ,
+    :func:`_check_same` raises an error later. Raises ReleaseError if there is no such release.
     """
     at_price = [
         past
@@ -338,7 +343,7 @@ def _check_engine(
 ) -> Callable[[], AbstractContextManager[Engine]]:
     """Try to open the engine for partitioned records; return a function that opens it again.
 
-    If the records are not partitioned, it is the local engine. Raises ReleaseError if the engine
+    Without partitioned records, the engine is the local one. Raises ReleaseError if the engine
     can't be opened.
     """
     if not description.part_rows:
@@ -376,7 +381,7 @@ def _collect_facts(
         "version": registry.entry(request.learner).run_version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
-        # The price has an infinite ε if the seed is public.
+        # Store the ε of the model, too: the ε of the price is infinite if the seed is public.
         "model_epsilon": request.epsilon,
         "holdout": {"share": request.holdout, "query": holdout.WHAT} if request.holdout else None,
         "checksum": data.checksum,

@@ -41,7 +41,7 @@ class Released:
     request: Request
     description: Description
     domain: Domain
-    release: Release  # its entry in the budget ledger
+    release: Release  # the entry of this release in the budget ledger
     other_prices: tuple[Price, ...]  # prices of the other releases of these records
     budget: Budget
     learner: Any  # a fitted learner

@@ -33,7 +33,7 @@ MADE_UP = 64
 # Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The parameter of learners that replaces the number of records where it is secret.
+# The parameter of learners with a public estimate of the number of records, if that is secret.
 ESTIMATE = "n_estimate"
 
 
@@ -48,7 +48,8 @@ class Request:
     learner: str = by_rule.DEFAULT
     # Hyperparameters; missing ones have their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # The relation of neighbours, a constant of `privacy.budget`; empty for the learner's first one.
+    # The relation of neighbours, a constant of `privacy.budget`; by default (empty), the first
+    # relation that the learner supports.
     neighbours: str = ""
     # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
     holdout: float = 0.0
@@ -59,7 +60,7 @@ class Request:
 
     @property
     def relation(self) -> str:
-        """The relation of neighbours of the guarantee; by default the learner's first one."""
+        """The relation of neighbours of the guarantee; by default the learner's first relation."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def price(self, secret: bool) -> Price:
@@ -108,7 +109,7 @@ class Request:
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
         parameters = {**self.parameters, **level}
         if self.holdout and parameters.get(ESTIMATE):
-            # The estimate counts all records, but held-out records do not train.
+            # Subtract the held-out records from the estimate, which counts all records.
             parameters[ESTIMATE] = max(round(parameters[ESTIMATE] * (1 - self.holdout)), 1)
         return parameters
 
@@ -129,7 +130,10 @@ def check(request: Request, description: Description, large_delta: bool = False)
 
 
 def make_estimator(request: Request, domain: Domain) -> Any:
-    """Return the unfitted learner of a request; raise ReleaseError if it can't be released."""
+    """Return the unfitted learner of a request, after the checks that need no description.
+
+    Raises ReleaseError if the learner is not proved, or refuses its settings or the guarantee.
+    """
     name = request.learner
     try:
         entry = registry.entry(name)
@@ -166,9 +170,9 @@ def check_parts(learner: str, parameters: Mapping[str, object], description: Des
 
 
 def _check_sample(request: Request, description: Description) -> None:
-    """Raise ReleaseError if a description samples records by private values.
+    """Raise ReleaseError if the `records` rule of a description breaks the guarantee.
 
-    Otherwise the value of one record could decide which other records train.
+    By such a rule, one private record can decide which other records train.
     """
     if description.public_benchmark:
         return
@@ -186,7 +190,8 @@ def _check_sample(request: Request, description: Description) -> None:
             f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
         )
     if description.records.first and request.unit and request.relation == words.REPLACE_ONE:
-        # The total number of records of a person is protected, too.
+        # Neighbours may differ in the number of a person's records, so `first` may cut at another
+        # place.
         raise ReleaseError(
             f"records: first of {description.name} lets one {request.unit.column} with many "
             "records push other records out: leave it out"
@@ -194,7 +199,7 @@ def _check_sample(request: Request, description: Description) -> None:
 
 
 def _check_rows(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the parser, which the model file contains, reveals a secret number."""
+    """Raise ReleaseError if the model file, which has the parser, reveals the number of records."""
     if (
         description.parser.rows
         and request.relation == words.ADD_REMOVE

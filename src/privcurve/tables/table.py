@@ -15,7 +15,7 @@ from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.stored import METHOD, OLD_METHOD, spoken_frame, stored_frame
 
-# Columns of floats that are written in the shortest form, others with six decimals.
+# Floats in these columns are written in their shortest form, other floats with six decimals.
 SHORT = ("epsilon", "delta", "delta_used")
 
 MISSING = "–"

@@ -1,8 +1,8 @@
 """Encoding: from the columns of a file or frame to codes.
 
 The code of a value depends on the domain alone. :class:`Coder` encodes the records of a dataset,
-:func:`read_codes` a file for prediction, and :func:`encode_frame` a frame. Each of them counts by
-column how many values are missing, clipped or unlisted (:class:`ColumnCounts`).
+:func:`read_codes` a file for prediction, and :func:`encode_frame` a frame. All three count how many
+values of each column are missing, clipped or unlisted (:class:`ColumnCounts`).
 """
 
 from privcurve.datasets.coding.coder import (

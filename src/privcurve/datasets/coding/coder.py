@@ -36,7 +36,8 @@ class CodedValues(NamedTuple):
 
     codes: NDArray[np.int64]  # (n_rows,): −1 for a value without a code
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    # By row, for each value that is present and has no code: the text, or the fault of a number.
+    # By row, for each value that is present and has no code: its text in a categorical column; in
+    # a numeric column, the reason why it is no number.
     wrong: Mapping[int, str]
     # (n_rows,): values of a numeric column, not clipped; NaN is missing. None for categories.
     amounts: NDArray[np.float64] | None = None
@@ -90,9 +91,9 @@ class Coder:
     """Encodes records in pieces; the code of each text is looked up once.
 
     A value without a code (missing, not a number, an unknown category or label) becomes the code 0,
-    and a fault in `problems`. Its message names column, line, and `path`: the YAML file that
-    decides which values have codes. `counts` has by column how many values are missing, clipped or
-    unlisted.
+    and a fault in `problems`. The message of the fault names the column, the line, and `path`: the
+    YAML file that decides which values have codes. `counts` has for each column how many values are
+    missing, clipped or unlisted.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
@@ -116,7 +117,7 @@ class Coder:
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
         """Add a value without a code to the problems.
 
-        `wrong` is the text, or the fault of a number; None for a missing value.
+        `wrong` is the entry of :attr:`CodedValues.wrong` for the value; None for a missing value.
         """
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
@@ -217,7 +218,10 @@ def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
 
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
-    """Return a categorical column as texts, with None for a missing value; convert an array."""
+    """Return a categorical column as texts, with None for a missing value.
+
+    An array of NumPy is converted; other columns are texts already, and are returned unchanged.
+    """
     is_array = isinstance(values, np.ndarray)
     return convert_cells(values.tolist(), domain, column) if is_array else values
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from privcurve.datasets.domain import NUMERIC, OTHER, Column
 
 # If a column has at least FEW values, and at least the share NEARLY_ALL of them is clipped or
-# `other`, its unit or its spelling probably differs from the domain: warn.
+# `other`, there is a warning: the values probably have another unit or spelling than the domain.
 FEW = 10
 NEARLY_ALL = 0.95
 
@@ -68,7 +68,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """A warning as in `warning`, or if the share of clipped values exceeds `NOTED`."""
+        """The text of `warning`; else a warning if the share of clipped values exceeds `NOTED`."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -80,5 +80,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the warnings of all columns; `train`: the values train a model, so warn earlier."""
+    """Yield the warnings of all columns; `train` says whether the values train a model."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

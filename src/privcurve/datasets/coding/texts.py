@@ -40,11 +40,11 @@ class TextCodes(dict[str, int]):
         self._fallback = codes.get(OTHER, -1) if takes_others else -1
         self._missing = codes.get(MISSING, -1)
         if MISSING in codes:
-            # A listed text keeps its code, even if it marks a missing value elsewhere.
+            # A listed text keeps its code, even if it is also a marker of missing values.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # Where unlisted texts become `other`, an empty cell still counts as missing. Elsewhere
-            # it has no code, like other unlisted texts.
+            # In a column where unlisted texts become `other`, the empty text counts as missing. In
+            # other columns the empty text has no code, like all unlisted texts.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
@@ -88,7 +88,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Return the faults of a column's patterns: empty, or unreachable because of an earlier one."""
+    """Return the faults of a column's patterns: empty ones, and ones that an earlier one covers."""
     fixed = ((OTHER, OTHER), (MISSING, MISSING))
     pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
@@ -98,8 +98,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # An earlier pattern that matches this pattern, read as a text, matches all its texts, too:
-        # a star in the text is matched only by a star.
+        # If an earlier pattern matches this pattern, read as a text, it matches every text that
+        # this pattern matches: its stars must match the stars in the text.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(

@@ -26,7 +26,7 @@ class CodedPiece:
     """The codes of consecutive records of a file; some of them may be skipped."""
 
     codes: Codes  # (n_answered, n_columns): records that can be predicted
-    # (n_records,): whether each record can be predicted, including the skipped ones
+    # (n_records,): whether each record can be predicted; False for a skipped record
     answered: NDArray[np.bool_]
     # Texts of each copied column, for all records; "" for a record with a wrong number of fields.
     copied: list[list[str]]
@@ -40,7 +40,8 @@ class NewRecords:
 
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
     notes: tuple[str, ...]  # remarks on how the file is read, if the user may expect otherwise
-    # The records in pieces. Raises DatasetError at a value without a code, unless it is skipped.
+    # The records in pieces. A value without a code raises DatasetError, unless records with such
+    # values are skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # missing, clipped, unlisted values of the records read so far
     problems: Problems  # faults and remarks of the records read so far
@@ -121,7 +122,8 @@ def read_codes(
                 watch(table)
         problems.check()
         if problems.rows:
-            # The file ends with records that cannot be read: they are in no table.
+            # The file ends with records that cannot be read. They are in no table, so that they
+            # need a piece of their own.
             no_records = RawTable(
                 description.name, {name: [] for name in description.copied}, range(0)
             )
@@ -132,10 +134,10 @@ def read_codes(
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:
-    """Refuse a file that is read by the positions of fields if its first line is unexpected.
+    """Raise DatasetError if the first line of a file that is read by position is unexpected.
 
-    If the training files had no names, a first line with names would be read as a record; if they
-    had a first line to skip, a first line with a record would be skipped.
+    If the training files had no names, a first line with names would be read as a record. If the
+    training files had a first line to skip, a first line with a record would be skipped.
     """
     fields, source = file.description.parser.fields, file.description.name
     unit = reading.kinds()[file.description.parser.kind].unit
@@ -197,7 +199,7 @@ def _make_piece(
         return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
-    # Records with another number of fields are skipped, but not in the table.
+    # Skipped records with a wrong number of fields are not in the table: insert them.
     unread = refused[~np.isin(refused, lines)]
     places = np.searchsorted(lines, unread)
     for texts in copied:

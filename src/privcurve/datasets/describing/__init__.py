@@ -1,8 +1,8 @@
 """Describing: draft descriptions, ask their owner what a draft leaves open, and check them.
 
 :func:`draft` describes a table from its content and leaves blank what its owner has to decide,
-:func:`questions` returns the blanks as questions, and :func:`check` compares a description with its
-file.
+:func:`questions` returns the blanks as questions, and :func:`check` compares a description with the
+data files.
 """
 
 from privcurve.datasets.describing.columns import FINE, Proposal

@@ -29,7 +29,7 @@ _UNIQUE = 0.9
 _FEW = 50
 # Texts with a larger mean number of characters are sentences.
 _SENTENCE = 40
-# Maximum number of values of a column in a message (SHOWN), or copied from a public file.
+# Maximum number of values of a column in a message (SHOWN), and in the draft of a public file.
 SHOWN = 8
 MOST_COPIED = 100
 # Maximum number of characters of a value in a message.
@@ -37,7 +37,7 @@ _LONGEST = 30
 # Whole numbers may be codes of categories if a column has at most this many distinct values.
 _CODES = 30
 
-# Pairs of classes that words denote by convention: words of the negative and of the positive class.
+# Words that denote two classes by convention: pairs (words of the negative class, of the positive).
 PAIRS = (
     (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
     (("nein",), ("ja",)),
@@ -72,8 +72,8 @@ _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 # Numbers of repeated digits 7, 8 or 9, which conventionally mark a missing value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# Bounds and numbers of bins that follow from the name of a column, which is public. Percentages are
-# not here: for 25 % a file may hold 25, and Excel holds 0.25.
+# Bounds and numbers of bins that follow from the name of a column, which is public. Names of
+# percentages are left out: for 25 % a file may have 25, and Excel has 0.25.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -123,7 +123,7 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
-    """Propose the description of a column; values are copied only if it is `public`."""
+    """Propose the description of a column; with `public`, it may contain values of the records."""
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
         return Proposal("", summary="row names written by pandas, not part of a record")
@@ -221,7 +221,7 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # If not all values were counted, some of the others may be larger than the markers.
+    # If not all values were counted, an uncounted value may be larger than the markers.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -265,7 +265,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
         '["A*", B12], …}; all others become other'
     }
     if public:
-        # A text with a star is left out, as the star would make it a pattern.
+        # Leave out texts with a star: as a group, such a text would match other texts, too.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
             if "*" not in text and not any(matches(group, text) for group in groups):
@@ -305,9 +305,9 @@ def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], lis
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
     A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
-    numbers, or further from the other numbers than these are from one another. Without such a
-    marker, the only negative number is one, if it is whole. Returns the markers, with the text of
-    each, and the other numbers; both in increasing order.
+    numbers, or further from the other numbers than these are from one another. If there is no such
+    marker, but exactly one negative number, this number is a marker if it is whole. Returns the
+    text of each marker, by its number, and the other numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}

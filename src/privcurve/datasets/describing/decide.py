@@ -53,10 +53,10 @@ class Question:
         self.path, self.blank = path, blank
         line = self._lines()[self.line - 1]
         match = _LINE.fullmatch(line)
-        # An alias needs no answer of its own: it repeats the column with its anchor.
+        # An alias of YAML repeats the value of another column, and so needs no answer of its own.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # The words of the question come from the comment in the draft, or depend on the key.
+        # Ask with the words of the comment in the draft or, without a comment, with words by key.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -170,7 +170,8 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
     words = content.get("missing", MISSING)
     missing = tuple(map(str, words if isinstance(words, list) else [words]))
-    # The reader needs a column and a label. Use the label for both, as a column of `other` alone.
+    # The reader needs a column and a label. Take the label for both: as a column, all its texts are
+    # `other`.
     column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
     domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
     description = Description(

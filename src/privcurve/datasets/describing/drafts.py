@@ -159,7 +159,7 @@ def proposals(
 def name_of(path: Path, name: str | None = None) -> str:
     """Return the name of a dataset, by default the name of its file.
 
-    Raises DatasetError if it is invalid, or if another dataset has it.
+    Raises DatasetError if the name is invalid, or if another dataset has this name.
     """
     if name is not None:
         if not catalogue.NAME.fullmatch(name):
@@ -197,7 +197,7 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # Remove advice about the description from the message: it does not exist yet.
+        # Remove advice about the description from the message: no description exists yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
@@ -206,7 +206,7 @@ def read(
 def _count_test_records(path: Path, header: bool, training: Format, problems: Problems) -> int:
     """Return the number of records in a file of test records.
 
-    Raises DatasetError if its format differs from `training`, or if it has no records.
+    Raises DatasetError if the file has another format than `training`, or no records.
     """
     form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}

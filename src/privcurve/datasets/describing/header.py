@@ -22,10 +22,10 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
 
     The table is refused if more names count as values than as names. A name counts as a value if it
     is a value of its own column, if it has the notation of most values (numbers, dates, codes), or
-    if it occurs twice among the names. It counts as a name if it is a word and its column holds
-    only numbers: if it were a value, it would be the only word among n + 1 values, and first by
-    chance in one of n + 1 tables. The message does not show the names, which may be values of a
-    person.
+    if it occurs twice among the names. A word counts as a name if its column holds only numbers:
+    if the word were one of the column's n + 1 values, it would be the only word among them, and
+    would be in the first line with a probability of only 1/(n + 1). The message does not show the
+    names, which may be values of a person.
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}
@@ -33,7 +33,7 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     values = [
         place
         for place, (name, field) in enumerate(columns)
-        # Frames number columns without names: "0" as the first name is not a value.
+        # Frames number columns without names, so "0" as the name of the first column is no value.
         if not (is_frame and name == str(place))
         and ((name in twice and name != field) or _is_value(name, profiles[field]))
     ]

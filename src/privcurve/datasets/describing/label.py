@@ -52,7 +52,7 @@ def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes
     """
     values = choice.values
     _check_named(choice)
-    # A word for a missing value may be a class, if the user names it.
+    # A word for a missing value may be a class, if the user names the word as one.
     absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in values}

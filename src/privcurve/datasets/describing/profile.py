@@ -82,9 +82,9 @@ class Profile:
     n: int = 0  # number of records
     # Count of each spelling of a missing value.
     missing: Counter[str] = field(default_factory=Counter)
-    # Counts of the other values, up to `most` different ones.
+    # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
-    more: bool = False  # whether there are other values, which are not counted
+    more: bool = False  # whether there are more distinct values than `values` counts
     n_apart: int = 0  # number of values that were counted in `values` before any was left out
     # Numbers, by decimal mark and thousands mark; unlikely pairs are dropped.
     numbers: dict[tuple[str, str], Range] = field(
@@ -113,7 +113,7 @@ class Profile:
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
-        """Return whether nearly all present values are of one kind, which `values` counts."""
+        """Return whether nearly all present values are of the kind that `values` counts."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: object) -> None:
@@ -158,7 +158,7 @@ class Profile:
 
 
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
-    """Return empty profiles of columns; if there are many, each counts fewer distinct values."""
+    """Return empty profiles; with many columns, each profile counts fewer distinct values."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 

@@ -48,7 +48,7 @@ Done = TypeVar("Done")
 # Matches quoted names and numbers. Messages that are equal without them report the same kind of
 # fault, so that `_shorten` can group them.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
-# Placeholders for an undecided label, so that the columns can be checked.
+# Placeholders for undecided classes, so that the columns can be checked without the classes.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
 # Maximum number of distinct values without a code that are counted, and that a message shows.
@@ -128,7 +128,7 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether all values are in one bin although they are not all equal, or are all `other`."""
+        """Whether different values are all in one bin, or all values are `other`."""
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
@@ -202,7 +202,7 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; of similar faults of a line, keep a few and count the others."""
+    """Sort faults by line; keep a few of similar faults at one line, and count the others."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
@@ -393,9 +393,9 @@ class _Checker:
     def _check_unit(
         self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
     ) -> None:
-        """Check how many records the unit keeps.
+        """Add a fault if the unit keeps another number of records than the description says.
 
-        `n_of` counts the records of each person, for ``n_rows`` and ``n_test``.
+        `n_of` has, for the keys ``n_rows`` and ``n_test``, the number of records of each person.
         """
         if (unit := description.unit) is None:
             return
@@ -403,7 +403,7 @@ class _Checker:
         if alike := explain_alike(unit.column, names, shown=True):
             self.note(alike, "unit")
         for key, persons in n_of.items():
-            # The options balance and first also decide which records are kept.
+            # With `balance` or `first`, more than the unit decides which records are kept.
             if persons and not (description.records.balance or description.records.first):
                 n_kept = sum(min(n, unit.at_most) for n in persons.values())
                 check_kept(description, n_kept, persons.total(), key, problems)
@@ -515,8 +515,7 @@ class _Checker:
 def _question_markers(domain: Domain) -> Iterator[str]:
     """Yield a question for each marker of missing values that is within the bounds of a column.
 
-    These are markers that the description gives for all columns; a column that lists the marker
-    itself is not in question.
+    A marker that the column itself lists gives no question: it is meant for this column.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:

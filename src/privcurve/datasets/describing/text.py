@@ -92,10 +92,10 @@ class Draft:
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
-        """By column, the name of the YAML anchor of its groups, if other columns have its words.
+        """The name of a YAML anchor for each column that shares its groups with other columns.
 
-        The owner decides on shared groups once. As in :func:`_merge_columns`, the sharing leaves no
-        trace in a model.
+        Columns with the same frequent texts share their groups, so that the owner decides on them
+        only once. A model has no trace of the sharing.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -150,7 +150,7 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; shared groups are written at their first column."""
+        """Yield the lines of a column's keys; only the first column has shared groups in full."""
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
@@ -166,8 +166,8 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
     """Merge similar columns whose names differ in a number: x2, x3 and x4 become ``x{2..4}``.
 
     The largest numbers of merged columns must have the same magnitude: with shared bounds, much
-    smaller numbers would fall into one bin. Which columns are merged depends on the records, but
-    what the owner writes about them does not, and a model has no trace of the merging.
+    smaller numbers would fall into one bin. The records decide which columns are merged, but not
+    what the owner writes about these columns, and a model has no trace of the merging.
     """
     rest = list(columns.items())
     start = 0

@@ -77,7 +77,7 @@ def compose(text: str) -> str:
 
 
 def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column, and for each record the position of its cell in them.
+    """Return the distinct cells of a column, and for each record the position of its distinct cell.
 
     `values` is a list, or an Arrow array of texts; None is a missing value.
     """
@@ -286,7 +286,8 @@ def _to_numpy(values: Any) -> Any:
 def _explain_loss(column: Column, exact: bool) -> str:
     """Return why cells that are numbers cannot equal the texts of a column's categories; else "".
 
-    Numbers have no leading zeros; and only `exact` numbers (not floats) have all of many digits.
+    Numbers have no leading zeros, and floats (numbers that are not `exact`) lack digits of long
+    numbers.
     """
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):

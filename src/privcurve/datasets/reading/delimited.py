@@ -2,7 +2,7 @@
 
 There are two readers. The exact reader (:func:`records_of`) splits lines into fields one by one
 and knows the line of each record. Arrow reads a piece of a file at once, a dozen times faster. It
-reads only pieces for which its result is the same; :func:`_read_by_arrow` has the conditions.
+reads only pieces for which both readers have the same result: :func:`_read_by_arrow` checks this.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def read(
         records = records_of(numbered, parser.separator, parser.comment)
         above, names = next(records, (0, ()))
         numbered.close()
-        # If the last skipped line ends a record of its own, it may be a header: check its names.
+        # The last skipped line may be a header with names in another order: check it, if it is a
+        # record of its own (and not within a quoted field).
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)

@@ -39,7 +39,7 @@ from privcurve.schema import suggestion
 
 EXCEL = "excel"
 
-# Maximum number of records, from the top, that show whether the first one has names or values.
+# Number of records, from the top, that decide whether the first record has names or values.
 _MOST_OF_HEADER = 100
 
 # A sheet, its cells by row, and the names of all sheets of the file.
@@ -115,7 +115,7 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two non-blank rows of a sheet, and the names of all sheets, its own first.
+    """Return the first two non-blank rows of a sheet, and the names of all sheets (this one first).
 
     Raises DatasetError if the sheet is empty.
     """
@@ -209,7 +209,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
         if event == "start" and tag == "row":
-            # A row or cell without a position follows the previous one.
+            # A row or cell without a position comes directly after the previous row or cell.
             row, j = int(node.get("r", row + 1)), -1
         elif event == "start" and tag == "c":
             letters = node.get("r", "").rstrip("0123456789")
@@ -234,7 +234,7 @@ def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _read_position(letters: str) -> int:
-    """Return the position of a column from its letters: AA is the 27th, at 26."""
+    """Return the position of a column from its letters: A is at 0, AA at 26."""
     position = 0
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1

@@ -35,7 +35,8 @@ _PACKED = {
 _UNPACKED_AT_ONCE = 1 << 18  # bytes
 
 # A file is refused if it unpacks to more than MOST_UNPACKED bytes, and to more than MOST_TIMES
-# times its own size: it may be made to fill the memory. Tables unpack to about ten times the size.
+# times its own size: such a file may be an attack that fills the memory. Tables unpack to about ten
+# times their packed size.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
@@ -67,13 +68,13 @@ def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> Bina
 def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as an ``.xlsx``, if its contents are too large.
 
-    The archive declares their size. The reader refuses contents that are larger than declared.
+    The archive declares the size of its contents, and the reader refuses larger contents.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             n_unpacked = sum(part.file_size for part in archive.infolist())
     except (zipfile.BadZipFile, OSError):
-        return  # an .xls, or a file that its reader refuses
+        return  # this is an .xls file, or the reader of the file will refuse it
     _check_unpacked(n_unpacked, path.stat().st_size)
 
 

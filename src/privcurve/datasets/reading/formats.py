@@ -35,12 +35,12 @@ ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of files: how to recognize and read them. Its name is the name of its module.
+    """A kind of files: how to recognize and read them. Each kind has a module of the same name.
 
     Attributes
     ----------
     name : str
-        The word for it in a description, ``kind`` of `parser`.
+        The word for this kind in a description (``kind`` of `parser`).
     read : callable
         ``read(description, file, problems, most=None)`` yields the records of a raw file, as
         :class:`RawTable`.
@@ -49,7 +49,7 @@ class FileKind:
     naming : str
         Where the names of fields come from: `BY_LINE`, `BY_FILE` or `BY_NUMBER`.
     suffixes : tuple of str
-        Ends of the names of its files, in lower case.
+        Endings of the names of files of this kind, in lower case.
     has_content : callable, optional
         ``has_content(path)``: whether the content of a file is of this kind, whatever its name.
     is_distinct : bool
@@ -66,7 +66,7 @@ class FileKind:
     package : str, optional
         Import name of the optional package that `read` needs (:mod:`privcurve.extras`).
     has_files : bool
-        Whether its records are in raw files.
+        Whether records of this kind are in raw files.
     has_labels : bool
         Whether each file has another file with its labels.
     unit : str

@@ -33,9 +33,9 @@ def frame_tables(domain: Domain, frame: object, in_order: bool) -> tuple[int, It
     """Return the number of rows of a frame, and an iterator over its rows in pieces.
 
     The pieces have the columns of the domain. `frame` is a DataFrame, an Arrow table, a structured
-    array, or a mapping of columns. With `in_order`, or if the domain has one column, it may be an
-    array without names, with the columns of the domain in their order. Raises DatasetError if a
-    column is missing or has no name.
+    array, or a mapping of columns. With `in_order`, or if the domain has one column, `frame` may
+    also be an array without names, with the columns in the order of the domain. Raises DatasetError
+    if a column is missing or has no name.
     """
     columns = _find_columns(domain, frame, in_order)
     n_rows = len(columns[domain.names[0]])
@@ -101,7 +101,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
 def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
-    # Lists have a method `index`.
+    # Only an index of pandas has `equals`: the attribute `index` of a list is a method.
     indexes: list[Any] = [index for index in candidates if hasattr(index, "equals")]
     if any(not index.equals(indexes[0]) for index in indexes):
         warnings.warn(

@@ -80,7 +80,7 @@ def read_lines(
         yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # The remaining lines beyond `most` are searched, too: one of them may have the only index 0.
+    # Search the lines beyond `most`, too: only if no line has the index 0, indexes begin at 1.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
             f"{source} never has the index 0, so it seems to count from 1: every number would "

@@ -80,8 +80,8 @@ def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
 class Unlabelled:
     """Takes the place of the description when a file of unlabelled records is read.
 
-    `name` and `path` are words in messages, for the file, and for what to change if its values have
-    no codes. `copied` are fields that are read in addition to the columns of the domain.
+    In messages, `name` is the file, and `path` says what to change if a value of the file has no
+    code. `copied` are fields that are read in addition to the columns of the domain.
     """
 
     domain: Domain
@@ -265,7 +265,7 @@ class Layout:
 
 
 class UnlabelledFile(NamedTuple):
-    """A file of which the columns are known, and no record is read yet."""
+    """An open file of unlabelled records, whose columns are known."""
 
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks

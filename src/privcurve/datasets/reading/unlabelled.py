@@ -76,7 +76,7 @@ def open_unlabelled(
             raise DatasetError(f"{source} is not an idx file: leave out --labels")
         if kind is not None and kind.open is not None:
             return kind.open(wanted, path, layout)
-        # Detect an unknown encoding (LookupError) before the file is opened, which would stay open.
+        # Raise the error of an unknown encoding before opening the file, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -120,7 +120,7 @@ def _open_text(
         return UnlabelledFile(description, ignored, tables, **more)
 
     # Look for names first in the first line of the file, then where the training files had them:
-    # names that are there are more reliable than the layout of other files.
+    # names in the file itself are more reliable than the layout of the training files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
