@@ -245,13 +245,13 @@ class Curve:
 
     @property
     def final_splits(self) -> list[Split]:
-        """The splits of the second round; empty if there is no second round."""
+        """The splits of the selection's second round; empty if there is no second round."""
         second = self.finalists
         return self.study.final_splits(second.draws) if second else []
 
     @property
     def n_final(self) -> int:
-        """Number of runs in the second round at each ε."""
+        """Number of runs in the selection's second round at each ε."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return n_finalists * len(self.final_splits)
@@ -326,7 +326,7 @@ class Curve:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Approximate number of rows in a fit, columns and classes, for estimates of cost."""
+        """Approximate numbers of rows, columns and classes of a fit, to estimate its seconds."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -343,7 +343,7 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """Number of fresh trainings and of runs of the second round, which depend on the grid."""
+        """Number of runs that depend on the grid: second round and fresh trainings."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property
@@ -353,7 +353,7 @@ class Curve:
 
     @property
     def fresh_seconds(self) -> float:
-        """Estimated seconds of the second round and the fresh trainings."""
+        """Estimated seconds of the selection's second round and of the fresh trainings."""
         return self.n_fresh * self.mean_seconds
 
     @cached_property

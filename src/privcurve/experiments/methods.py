@@ -339,7 +339,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
 
 
 def _write_value(axis: str, value: Any) -> str:
-    """Write a value as a part of a method's name; raise ValueError if a folder can't have it."""
+    """Write a value as a part of a method's name; raise ValueError if a path can't contain it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)

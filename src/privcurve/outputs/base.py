@@ -106,7 +106,7 @@ class Reads:
 
     # curves whose selected settings and fresh trainings are read
     curves: tuple[tuple[str, str], ...] = ()
-    grids: bool = False  # whether the cross-validation of these curves is also read
+    grids: bool = False  # whether the cross-validation of `curves` is also read
     data: tuple[str, ...] = ()  # datasets whose encoded records or domain are read
     # Datasets whose raw files are also read: the output is made again if a raw file changes, even
     # if the encoded data stays the same.
@@ -124,7 +124,7 @@ class Reads:
 class Output(ABC):
     """Base class of all outputs."""
 
-    word: ClassVar[str]  # its name in a study
+    word: ClassVar[str]  # the output's name in study files
     # Increase this if a change of code changes the bytes of the output's files: all outputs of this
     # kind are then made again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
     version: ClassVar[int] = 1
@@ -501,7 +501,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return a note that names the datasets of :func:`datasets_of_rule`; no note if it has none."""
+    """Return a note that names the datasets of :func:`datasets_of_rule`; without any, no note."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []

@@ -83,7 +83,7 @@ class LearningCurves(Output):
             )
 
     def files(self, request: OutputRequest) -> Files:
-        # The study's `figure` names the file; it existed before the option `name`.
+        # Without the option `name`, the study's key `figure`, which is older, names the file.
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _list_curves(request.study), request.options["learners"]
         if labels is not None:

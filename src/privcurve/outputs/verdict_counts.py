@@ -50,7 +50,7 @@ NOTES = (
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts on the claims of each paper and of all papers, and on our questions."""
+    """Count the verdicts of each paper, of all papers, and on questions that no paper asks."""
     ours = verdicts["quote"].isna()
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),

@@ -248,7 +248,7 @@ class Plan:
 
     @property
     def _audited(self) -> str:
-        """The first configured study that has datasets, or that can't be read."""
+        """The study whose dataset is audited: the first with datasets, or that can't be read."""
         names: list[str] = self.configuration["studies"]
         for name in names:
             if name not in self.studies or self.studies[name].datasets:
