@@ -3,9 +3,9 @@
     PRIVCURVE_DATA=<mirror> python benchmarks/privgam.py [--json FILE] [--max-rows N] [--kdd]
 
 The first table uses Adult if PRIVCURVE_DATA is set, otherwise synthetic rows of its shape. Plain
-NumPy is the tests' reference implementation (`tests/reference/privgam.py`). A time is
-the median CPU time, with one thread, of fits with different seeds. `--kdd` instead fits 5 million
-synthetic rows in the shape of KDDCup99 (41 columns), and prints time and memory.
+NumPy is the tests' reference implementation (`tests/reference/privgam.py`). A time is the median
+CPU time, with one thread, of fits with different seeds. `--kdd` instead fits 5 million synthetic
+rows in the shape of KDDCup99 (41 columns), and prints time and memory.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Curve:
     grid: tuple[Runs, ...] = ()
     fresh: tuple[Split, ...] = ()  # splits for fresh trainings of selected settings
     # Name of a part of the runs at one ε: 3-of-8 (of the grid), or best or best~1-of-2 (fresh
-    # trainings); empty if it has all runs at its ε.
+    # trainings); empty for a curve with all runs at its ε.
     part: str = ""
 
     @cached_property
@@ -123,7 +123,7 @@ class Curve:
         return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
 
     def cut(self) -> list[Curve]:
-        """Return the curve in parts of at most `most` seconds, as far as single runs allow.
+        """Return the curve in parts of at most `most` seconds, or of a single longer run.
 
         A curve at several ε, or one that takes less, is returned as a whole.
         """
@@ -147,7 +147,7 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid at its only ε in pieces that are not divided further.
+        """Yield the grid of a curve with one ε in pieces that are not divided further.
 
         Points that share expensive work stay together if their piece takes at most `most` seconds.
         """

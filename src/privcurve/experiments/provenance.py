@@ -67,7 +67,7 @@ FACTS = (
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# Environment variable: if it is set, jobs retrain runs that other code has trained.
+# Environment variable: if it is not empty, jobs retrain runs that other code has trained.
 FRESH = "PRIVCURVE_FRESH"
 
 # Numbers of runs: by learners (names joined by `PLUS`), then by the checksum of the code.

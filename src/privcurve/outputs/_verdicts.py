@@ -29,7 +29,8 @@ EPSILON = "epsilon"
 KEYS = ["dataset", EPSILON]
 # ε = ∞, which means training without privacy, as `key_text` writes it.
 NO_NOISE = "inf"
-# Column of the standard error of a mean over places, computed by leaving out each split in turn.
+# Name of the column with the standard error of a claim's mean value, which is computed by leaving
+# out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
     "name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest",
