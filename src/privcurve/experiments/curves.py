@@ -70,7 +70,7 @@ class CurveData(NamedData, Protocol):
 class Curve:
     """A method of a study on a dataset, and the list of its runs, whether trained or not.
 
-    A curve has all of its runs. The elements of `parts` are curves with the runs of one job.
+    A curve of :func:`curves_of` has all of its runs; an element of `parts` has one job's runs.
     """
 
     study: Study
@@ -206,7 +206,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """The range of ε of this part, for a file name; empty if it has all ε of the method."""
+        """The range of ε of this part, for a file name; empty for all ε of the method."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))

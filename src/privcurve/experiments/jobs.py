@@ -5,8 +5,8 @@ for a part of the runs at one ε.
 
 The name of a job's file contains the method, ε, and a digest of everything but the data that
 determines the job. A file with the name of a job of the present study is therefore valid, unless
-the data have changed or trainings have failed. Both can be seen from facts in the file (`is_done`);
-it is then made again.
+the data have changed or trainings have failed. Facts in the file show whether this is so; the job
+then runs again (`is_done`).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the runs in the job's file, and the runs on which it selected."""
+        """Which code trained the job's runs, and the runs by which settings were selected."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)

@@ -269,7 +269,7 @@ class OutputRequest:
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield each point of the study that has results of its own: a setting of a curve at an ε.
+        """Yield each point of the study that has its own results: a setting of a curve at an ε.
 
         A point has the columns that identify it, except the split. A parameter whose value will be
         selected from a grid has a placeholder, which differs from all other values.
@@ -459,7 +459,7 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 def description_of(dataset: str) -> Description:
     """Return the description of a dataset.
 
-    It is cached, so that all of a run uses the same state of its file.
+    It is cached, so that a run uses the same state of the description file throughout.
     """
     return _describe_in(dataset, Path.cwd())
 

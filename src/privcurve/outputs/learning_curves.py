@@ -193,7 +193,7 @@ def best_curves(
 
 
 def panel_title(study: Study, name: str) -> str:
-    """Return the title of a dataset's panel, marked if its source trained PrivGAM's network."""
+    """Return a dataset's title, marked if the dataset's source trained PrivGAM's network."""
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
@@ -229,7 +229,7 @@ def draw(
     panels by dataset; panels of datasets with the same `groups` share their y axis. Each of `parts`
     lists methods: their curves have panels of their own, one per dataset and measure. By default
     one part has all methods. A method that lacks a measure has no curve in the panels of this
-    measure, which name it below; the legend names panels that are left out as they have no curve.
+    measure, but is named below them. The legend names panels that are left out for lack of curves.
     The legend ends with the `notes`.
 
     A curve connects a method's finite ε. The score of a method at ε = ∞ is a labelled horizontal

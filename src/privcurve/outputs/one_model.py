@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, Option] = {
 class OneModel(Output):
     """An output about one model, trained on all training records of a dataset.
 
-    Its ε may differ from the study's, and it reads no result of the study.
+    The model's ε may differ from the study's. The output reads no results of the study.
     """
 
     selects: ClassVar[bool] = False

@@ -17,8 +17,8 @@ OURS = ", our own questions"
 class VerdictCounts(Output):
     """Table: the number of each verdict on each paper's claims.
 
-    It covers the claims about one study or, for a study of studies, about all its studies. A
-    study's file names its paper.
+    It covers the claims about one study or, for a study of studies, about all its studies.
+    The key `paper` of a study's file names the paper.
     """
 
     word: ClassVar[str] = "verdict_counts"
