@@ -23,7 +23,7 @@ PUBLIC = (
 )
 MOST_RECORDS = 40_000  # maximum number of records of a public table
 N_QUERIES = 1024  # maximum number of records on which the loss of a task is measured
-# Maximum share of the largest class in a task.
+# Maximum share of the largest class in a table with the label of a task.
 MOST_SHARE = 0.985
 LEAST_RECORDS = 300  # minimum number of records after some classes were made rare
 
