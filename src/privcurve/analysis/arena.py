@@ -22,7 +22,7 @@ RESAMPLES, LEVEL = 10_000, 0.95
 STANDARD_ERRORS = 2.0
 WINS, EVEN, LOSSES = "wins", "level", "losses"
 
-# Columns that identify a split: runs of two methods with equal values are a pair.
+# Columns that identify a split. Runs of two methods on the same split are a pair.
 PLACE = ["dataset", "fold", "split"]
 MEAN_COLUMNS = [
     *("epsilon", "method", "n_datasets", "n_splits", *RANKED),
@@ -62,8 +62,8 @@ def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
 def find_references(runs: pd.DataFrame, learner: str) -> dict[str, str]:
     """Return for each private method the method of `learner` with which it is compared.
 
-    This method has the same neighbouring relation, and δ > 0 exactly if the other method has it.
-    The result omits the methods of `learner`, and methods without such a counterpart.
+    Both methods have the same neighbouring relation, and either both or neither have δ > 0. The
+    result omits the methods of `learner`, and methods without such a counterpart.
     """
     first = runs[runs["epsilon"].map(math.isfinite)].drop_duplicates("method")
     terms = dict(

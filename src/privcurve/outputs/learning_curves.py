@@ -299,7 +299,7 @@ def draw(
         ends = {lines[method]: name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # labels are placed in the layout of this moment
+        figure.set_layout_engine("none")  # keeps the layout in which labels are placed
         move_apart(labels, figure.dpi / 72)
         for panel, level_lines in levels.items():
             label_lines(panel, level_lines)
