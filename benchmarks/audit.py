@@ -1,7 +1,8 @@
-"""How many trainings a second the audit does, and how long its parts take.
+"""Measure how many trainings per second the audit does, and how long its parts take.
 
-python benchmarks/audit.py                       rates on tiny data
+python benchmarks/audit.py                       trainings per second on tiny data
 python benchmarks/audit.py --data results/data/adult --learners one_rule lazybb
+                                                 the seconds of these learners' audits, too
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ def rates(n_trainings: int) -> None:
     rng = np.random.default_rng(0)
     for n_rounds in (1, 3, 39):
         learner = LazyBBClassifier(n_rounds=n_rounds, n_bins=[1], classes=(-1, 1))
-        sample_picks(learner, side, 10, rng)  # compiles
+        sample_picks(learner, side, 10, rng)  # compiles the kernels, so that the timing does not
         start = time.process_time()
         sample_picks(learner, side, n_trainings, rng)
         picks = n_trainings / (time.process_time() - start)
         print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
     pair = cross_columns()
     for name, claims in ATTACKS.items():
-        # What is claimed of some (PATE) is about answers alone; the pair has two classes.
+        # Only sampled states are timed: some claims (PATE) are about answers alone. The learner
+        # must have two classes, as the pair has.
         learners = [c.estimator(pair.left.n_bins) for c in claims if c.sample is sample_states]
         of_two = [learner for learner in learners if len(learner.classes or ()) == 2]
         if not of_two:

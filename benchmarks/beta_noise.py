@@ -1,14 +1,16 @@
-"""What does the other way to protect β leave of BDPEα? Its §6 has two; `bdpe` has the second.
+"""Measure the accuracy of BDPEα if it protects β in the other of the two ways of its paper.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/beta_noise.py [--dataset banknote]
 
-(i): each vote is multiplied by its tree's exact β, the products get noise, and β is 1. The noise is
-for products that range over 2M, as the paper has it for votes; or, kinder, over α, which is what
-they range over while all weights are a half. A changed record moves β and so all products, not
-those of one leaf: neither is proved. (ii): noise on the votes alone, β exact, as published.
+§6 of the paper has two variants; the learner `bdpe` is variant (ii). Variant (i): each vote is
+multiplied by its tree's exact β, the products get noise, and the model uses β = 1. The noise is for
+products that range over 2M, as the paper assumes for votes, or only over α, which is their range
+while all weights are ½. Neither is proved: a changed record changes β, and so the products of all
+leaves, not only of one. Variant (ii): only the votes get noise; β is exact, as published.
 
-For O.C. and each ε the least error of the paper's grid of 72 settings on the ten folds that choose
-it, the median error of the grid, and the share of settings with an error of 0.20 at most.
+For each variant and ε the program prints the lowest error of the paper's 72 settings, their median
+error, and the share of settings with an error of at most 0.20. Errors are means over ten folds. The
+lowest error is optimistic, as these folds also choose the setting.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ CLAMP = 10.0
 
 
 class WideProducts(BDPEClassifier):
-    """Variant (i): noise on β·h, for products that range over `width`."""
+    """Variant (i): noise on the products β·h, for a range `width` of the products."""
 
     width = 2 * CLAMP
 
@@ -46,7 +48,7 @@ class WideProducts(BDPEClassifier):
 
 
 class NarrowProducts(WideProducts):
-    """The same for products that range over α = 1."""
+    """Variant (i), with noise for products that range over α = 1."""
 
     width = 1.0
 
@@ -87,7 +89,7 @@ def error(
     tree_share: float,
     rng: np.random.Generator,
 ) -> float:
-    """Return the mean error over the folds."""
+    """Return the mean error over the folds of a variant at one setting."""
     errors = []
     for train, test in folds:
         model = learner(

@@ -1,17 +1,18 @@
-"""How does a release grow with the table? PrivGAM on records in parts, and in one memory.
+"""Measure time and memory of PrivGAM's release on large tables, in parts and in one memory.
 
     python benchmarks/big_tables.py [--rows 1000000 10000000] [--whole 10000000] [--dask]
 
-Makes up tables of 30 columns, 20 numbers of 64 bins and 10 categories, as CSV (of more than 10
-million rows they are repeated), codes them, and
-releases PrivGAM (ε = 1) from the coded parts; each in a process of its own, whose seconds, CPU
-seconds and largest resident memory are printed. Up to --whole rows the same release is made with
-all records in one memory, and the two model.json have to be the same. With --dask it is made a
-third time, by a scheduler and two workers of one thread, of which the largest memory is printed.
+The program makes up a table for each of --rows as a CSV file, with 20 numeric columns (64 bins) and
+10 categorical ones; after 10 million rows, the rows repeat. It encodes the table, and releases
+PrivGAM (ε = 1) from the encoded parts. Each step is a process of its own; its seconds, CPU seconds
+and peak resident memory are printed. Up to --whole rows, the release is also made with all records
+in one memory; the last column says whether both model.json are equal. With --dask, the release is
+made once more by a Dask scheduler and two workers with one thread each; their peak memory is
+printed, too.
 
     python benchmarks/big_tables.py --draw docs/research/big_tables.md docs/figures/big_tables.png
 
-draws CPU seconds and memory by rows, of such lines on a page.
+draws CPU seconds and memory against the number of rows, from printed lines in the page.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COLOURS = ("red", "green", "blue", "grey", "black")
 DELTAS = {"pure": "0", "δ": "1e-9"}
 AT_ONCE = 250_000
 MADE_UP = 10_000_000
-# The default of a table of 30 columns.
+# Rows per part: the default for a table of 30 columns.
 PART = 1_000_000
 WORDS = {"parts": "in parts", "whole": "in one memory"}
 
@@ -64,7 +65,7 @@ def main() -> None:
 
 
 def measure(n_rows: int, in_one: bool, dask: bool) -> None:
-    """Print the lines of one table."""
+    """Make up a table, and print a line of the results for each step."""
     write(n_rows, Path("table.csv"))
     code = ["-m", "privcurve.workflow.job", "prepare", "--dataset", "table"]
     forms = ("parts", "whole") if in_one else ("parts",)
@@ -95,7 +96,7 @@ def measure(n_rows: int, in_one: bool, dask: bool) -> None:
 
 
 def draw(page: Path, figure: Path) -> None:
-    """Draw CPU seconds and resident memory by rows, of what was measured at several numbers."""
+    """Draw CPU seconds and memory against rows, for steps measured at several numbers of rows."""
     from privcurve.figures import style
 
     points: dict[str, list[list[float]]] = {}
@@ -123,7 +124,7 @@ def draw(page: Path, figure: Path) -> None:
 
 
 def write(n_rows: int, path: Path) -> None:
-    """Make up a table, a piece at a time; what is beyond `MADE_UP` rows repeats them."""
+    """Write a made-up table as CSV, piece by piece; after `MADE_UP` rows, the rows repeat."""
     rng = np.random.default_rng(0)
     with path.open("wb") as file:
         for start in range(0, min(n_rows, MADE_UP), AT_ONCE):
@@ -173,14 +174,14 @@ def release(delta: str) -> list[str]:
 
 
 def model(form: str) -> str:
-    """Return the text of the model that was released, and remove its release."""
+    """Return the text of the released model.json, and remove the release."""
     text = Path(form, "releases/table/1/model.json").read_text()
     shutil.rmtree(Path(form, "releases"))
     return text
 
 
 class Workers:
-    """A scheduler of Dask and two workers, in processes."""
+    """A Dask scheduler and two workers, each in a process, while the context lasts."""
 
     def __init__(self, folder: Path) -> None:
         self._place = folder / "scheduler.json"
@@ -202,7 +203,7 @@ class Workers:
         return subprocess.Popen([*words, "--no-dashboard"], stdout=self._log, stderr=self._log)
 
     def largest(self) -> list[int]:
-        """Return the largest resident memory of each worker, in MB."""
+        """Return the peak resident memory of each worker, in MB."""
         peaks = []
         for worker in self._running[1:]:
             status = Path(f"/proc/{worker.pid}/status").read_text()
@@ -218,7 +219,7 @@ class Workers:
 
 
 def run(folder: str, *command: str) -> tuple[float, float, float]:
-    """Run a program of Python in a folder; return seconds, CPU seconds and resident MB."""
+    """Run Python in a folder; return seconds, CPU seconds and peak resident memory in MB."""
     started = time.perf_counter()
     child = subprocess.Popen([sys.executable, *command], cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)

@@ -4,12 +4,12 @@
     PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting --sizes 300
     python benchmarks/by_rule.py show runs.csv --of setting
 
-`train` adds to a table of runs what is not there yet: a dataset (or samples of it), δ, ε, a learner
-at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
-up to 8,000 of the records beside it. `show` prints mean accuracies, and mean ranks over datasets.
-`setting` are datasets that trained the network of PrivGAM, `others` the others of `frontier`
-(docs/privgam.md); `frontier` and `domains` are those of the studies. Nothing of a dataset's test
-file is used.
+`train` appends missing runs to the table runs.csv, which has a row per run: dataset, number of
+sampled records (0: no sample), δ, ε, learner, repeat, and accuracy on the hold-out. A hold-out is a
+random fifth of the records or, for a sample, up to 8,000 of the other records. `show` prints mean
+accuracies, and mean ranks over datasets. `--of setting` means the datasets of the study `frontier`
+that trained PrivGAM's network, `--of others` its other datasets (docs/privgam.md); the name of a
+study, such as `frontier` or `domains`, means its datasets. Records of test files are not used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HOLDOUT = 0.2
 COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy")
 POINT, KEY = list(COLUMNS[:4]), list(COLUMNS[:6])
 
-# Beside those that `compare` compares.
+# Learners in addition to those that `privcurve compare` compares.
 OTHERS: dict[str, dict[str, Any]] = {
     "lazybb_1r": {"learner": "lazybb"},
     "one_rule": {"learner": "one_rule"},
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def names(of: str) -> list[str]:
-    """Return the names of datasets: of a study, of a part of `frontier_ranks`, or as given."""
+    """Return the datasets that the option `--of` names: by the words, a study, or their names."""
     if of in ("setting", "others"):
         outputs = [one for one in study("frontier_ranks")["outputs"] if isinstance(one, dict)]
         ranks = [one["mean_ranks"] for one in outputs if "mean_ranks" in one]
@@ -83,7 +83,7 @@ def study(name: str) -> dict[str, Any]:
 
 
 def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> None:
-    """Add the runs that a table lacks."""
+    """Append the runs that the table at `path` lacks."""
     done = set()
     if path.exists():
         done = set(pd.read_csv(path)[KEY].itertuples(index=False, name=None))
@@ -104,7 +104,7 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
 def runs(
     data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
 ) -> Iterator[float]:
-    """Yield the accuracy of a learner on one hold-out, if it offers this δ."""
+    """Yield the accuracy of a learner on one hold-out; nothing if it does not support this δ."""
     n = int(size) or round((1 - HOLDOUT) * len(data.y))
     order = np.random.default_rng(repeat).permutation(len(data.y))
     rows, others = order[:n], order[n:]
@@ -124,7 +124,7 @@ def runs(
 
 
 def show(table: pd.DataFrame, points: list[Any], learners: list[str]) -> None:
-    """Print mean accuracies of learners, and their mean ranks."""
+    """Print mean accuracies and mean ranks of learners, for each δ and ε."""
     wanted = pd.DataFrame(points, columns=POINT).astype({"dataset": str})
     table = table[table["learner"].isin(learners)].merge(wanted, on=POINT)
     for (delta, epsilon), part in table.groupby(["delta", "epsilon"], sort=True):

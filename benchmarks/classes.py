@@ -1,14 +1,15 @@
-"""How good is PrivGAM of more than two classes, and how fast? Beside what else there is, by rule.
+"""Compare accuracy and speed of PrivGAM for more than two classes with other learners.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/classes.py [--datasets NAME …] [--fits N]
         [--epsilons E …] [--json FILE]
 
-Mean accuracy and its standard error over fits; of MNIST on its test part (noise alone varies), of
-others on a random fifth that is held out, the same for all learners. δ = 1e-5, replace-one.
-`digits` is of scikit-learn. Rivals: random trees and one DP-TopDown tree (by rule, one holder),
-PrivGAM of one class against the rest, and diffprivlib's naive Bayes and forest (δ = 0; the
-relation of neighbours is that package's). One against the rest gets μ/√K of Gaussian privacy for
-each of K models, exactly its share.
+The program prints the mean accuracy of each learner over fits, with its standard error. On MNIST a
+fit is scored on the test part, so that only noise differs between fits; on other datasets it is
+scored on a random fifth, which is the same for all learners. δ is 1e-5, under replace-one. `digits`
+is scikit-learn's dataset. The other learners are random trees, a DP-TopDown tree (one holder), one
+PrivGAM per class against the rest, and diffprivlib's naive Bayes and forest (δ = 0, under that
+package's neighbouring relation). Hyperparameters follow public rules. With K classes, each model of
+one class against the rest has the Gaussian budget μ/√K, which adds up to μ exactly.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ TOPDOWN = {"learner": "distributed_topdown", "fixed": {"trust": "central", "n_ho
 SETTINGS = {**by_rule.LEARNERS, "topdown": TOPDOWN}
 GAM = "PrivGAM"
 
-# Codes and positions of classes, of training and of what is predicted; public facts.
+# Codes and classes (0, 1, …) of the training records, the same of the scored records, and public
+# facts.
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Facts]
 
 
@@ -73,7 +75,7 @@ def main() -> None:
 
 
 def compared(name: str, epsilon: float, fits: int) -> dict[str, Any]:
-    """Train all learners on the same splits; print a line of the table."""
+    """Train all learners on the same splits; print and return a row of the table."""
     right: dict[str, list[float]] = {label: [] for label in LEARNERS}
     seconds: dict[str, list[float]] = {label: [] for label in LEARNERS}
     for seed, (codes, labels, others, wanted, facts) in enumerate(splits(name, fits)):
@@ -92,7 +94,10 @@ def compared(name: str, epsilon: float, fits: int) -> dict[str, Any]:
 
 
 def counted(rows: list[dict[str, Any]]) -> None:
-    """Print wins, ties and losses by two standard errors of paired differences, and times."""
+    """Print wins, ties and losses of PrivGAM against each learner, and seconds per fit.
+
+    A win or a loss is a paired difference of more than two standard errors.
+    """
     for label in LEARNERS:
         if label == GAM:
             continue
@@ -134,7 +139,7 @@ Fitted = Callable[[np.ndarray, np.ndarray, Facts, float, int], Predict]
 
 
 def by_name(name: str) -> Fitted:
-    """Return how a learner of this project is trained at its setting by rule."""
+    """Return a function that trains a learner of this project with its public setting."""
     spec = SETTINGS[name]
 
     def fitted(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:
@@ -146,7 +151,7 @@ def by_name(name: str) -> Fitted:
 
 
 def one_against_rest(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:
-    """Train a PrivGAM of each class against the others; the largest score counts."""
+    """Train a PrivGAM for each class against the rest; the class with the best score wins."""
     mu = gaussian_budget(epsilon, DELTA, REPLACE_ONE).amount / math.sqrt(facts.n_classes)
 
     def excess(log: float) -> float:
@@ -165,7 +170,7 @@ def one_against_rest(codes: Any, labels: Any, facts: Facts, epsilon: float, seed
 
 
 def of_diffprivlib(kind: str) -> Fitted:
-    """Return how a model of diffprivlib is trained: at its defaults, told bounds and classes."""
+    """Return a function that trains a model of diffprivlib with defaults and public bounds."""
 
     def fitted(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:
         from diffprivlib import models
@@ -175,7 +180,7 @@ def of_diffprivlib(kind: str) -> Fitted:
         told: dict[str, Any] = {"epsilon": epsilon, "bounds": ends, "random_state": seed}
         told["accountant"] = BudgetAccountant()
         if kind == "GaussianNB":
-            # It takes the classes from the labels: each is to be there.
+            # GaussianNB reads the classes from the labels, so each class must occur in them.
             made = models.GaussianNB(**told)
         else:
             made = models.RandomForestClassifier(**told, classes=np.arange(facts.n_classes))

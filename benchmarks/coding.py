@@ -1,17 +1,21 @@
-"""What does coding cost? PrivGAM on ten tables: coded by default and by hand.
+"""Measure how the coding of columns into bins changes PrivGAM's accuracy, on ten tables.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/coding.py [--tables adult digits …] [--epsilon 1]
 
-Six tables ship (bounds of their descriptions, each made the next power of ten outwards: wide, round
-and public, as someone gives them who does not know the column), and four are scikit-learn's:
-digits (is it five or more?), and the generators of Hastie (10.2) and Friedman (1 and 2; above 14.4
-and above 400). Numbers are cut into 64 mixed bins, the default of `privcurve describe`; into ten
-equal ones. `by hand` is the description with fine bins that ships beside
-some datasets, with its own bounds. `raw` is gradient boosting (scikit-learn) on the raw numbers and
-categories, `coded` the same on the codes of mixed bins, both without privacy. Figures are means of
-accuracy and AUC over random splits (nine tenths train), and the standard errors of the differences
-between mixed and equal bins over these. `--adult` is the sentence on Adult in
-docs/research/coding.md; `--few` compares learners that are best with few bins.
+Six tables are shipped datasets. Their bounds are rounded outwards to powers of ten: wide, round
+bounds, as somebody chooses who does not know the column. Four are scikit-learn's: digits (whether
+the digit is 5 or more), and the generators Hastie 10.2, Friedman 1 (target above 14.4) and Friedman
+2 (above 400). Each column of the printed table is a way of training:
+
+- `64 mixed`: PrivGAM, numbers in 64 mixed bins, the default of `privcurve describe`
+- `ten equal`: PrivGAM, numbers in ten equal bins
+- `by hand`: PrivGAM, bins and bounds of the dataset's shipped description with fine bins, if any
+- `raw`: scikit-learn's gradient boosting, without privacy, on raw numbers and categories
+- `coded`: the same on the codes of mixed bins
+
+The cells have mean accuracy and AUC over random splits, of which nine tenths train; `se` has the
+standard errors of the differences between mixed and equal bins. `--adult` prints the numbers of the
+sentence on Adult in docs/research/coding.md, `--few` compares learners that are best with few bins.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ MADE = ("digits", "hastie", "friedman1", "friedman2")
 DELTA = 1e-6
 BINS = {EQUAL: 10, MIXED: 64}
 
-# Learners that are best with few bins, and others beside them.
+# Learners for `--few`: most are best with few bins.
 FEW: Mapping[str, Mapping[str, Any]] = {
     "one_rule": {"learner": "one_rule"},
     "lazybb": {"learner": "lazybb"},
@@ -57,14 +61,14 @@ FEW_TABLES = ("adult", "codrna", "page", "magic", "abalone", "winewhite")
 
 @dataclass(frozen=True)
 class Coded:
-    """Codes of a table, its labels, and what is public of it."""
+    """An encoded table: codes, labels, and public facts."""
 
     X: Any
     y: Any
     domain: Domain
 
     def scores(self, learner: str, k: int, **parameters: Any) -> tuple[float, float]:
-        """Return accuracy and AUC of a learner on the k-th split."""
+        """Train a learner on the k-th split, and return its accuracy and AUC."""
         train, test = splits(len(self.y), k)
         made = registry.make(learner, self.domain, {**parameters, "random_state": k})
         model = made.fit(self.X[train], self.y[train])
@@ -73,7 +77,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Table:
-    """Raw numbers and categories of a table, which columns are categories, and how it is coded."""
+    """A raw table, which columns are categories, and a function that codes it with a spacing."""
 
     raw: Any
     categorical: Sequence[bool]
@@ -101,7 +105,7 @@ def main() -> None:
 
 
 def ten(options: Any) -> Iterator[str]:
-    """Return the table of PrivGAM on all tables."""
+    """Yield the lines of the table of results, with a row for each dataset."""
     titles = ["raw", "coded", "ten equal", "64 mixed", "by hand", "se"]
     yield f"| table | {' | '.join(titles)} |"
     yield "|---|" + "---|" * len(titles)
@@ -127,7 +131,7 @@ def ten(options: Any) -> Iterator[str]:
 
 
 def adult(fits: int) -> Iterator[str]:
-    """Return accuracy and AUC on Adult's test file, of fits that differ in their noise alone."""
+    """Yield lines with accuracy and AUC on Adult's test file; only noise differs between fits."""
     description = catalogue.describe("adult")
     for spacing in (EQUAL, MIXED):
         domain = recoded(description.domain, spacing, 0)
@@ -145,9 +149,11 @@ def adult(fits: int) -> Iterator[str]:
 
 
 def few(options: Any) -> Iterator[str]:
-    """Return the means over tables of learners on ten equal bins, all mixed ones, and a few.
+    """Yield the lines of a table of learners: mean accuracy and AUC over datasets, by coding.
 
-    And the standard error of what a few mixed ones gain over ten equal ones.
+    The codings are ten equal bins, 64 mixed bins, and mixed bins merged to the learner's number of
+    bins ("as it is"). The last column of an ε has the standard error of the gain of "as it is"
+    over ten equal bins.
     """
     epsilons, codings_of = (0.1, 1.0, 3.0), ("ten equal", "64 mixed", "as it is", "se of its gain")
     titles = [f"ε = {e:g}: {title}" for e in epsilons for title in codings_of]
@@ -178,7 +184,7 @@ def few(options: Any) -> Iterator[str]:
 
 
 def table_of(name: str, factor: float) -> Table:
-    """Return a table by its name."""
+    """Return the table with this name: shipped, or from scikit-learn."""
     if name in MADE:
         return made(name)
     description = catalogue.describe(name)
@@ -190,7 +196,7 @@ def table_of(name: str, factor: float) -> Table:
 
 
 def made(name: str) -> Table:
-    """Return one of scikit-learn's tables, with the bounds that are public of it."""
+    """Return one of scikit-learn's tables, coded with public bounds."""
     if name == "digits":
         raw, digit = load_digits(return_X_y=True)
         positive, bounds = digit >= 5, [(0, 100)] * raw.shape[1]
@@ -217,7 +223,11 @@ def made(name: str) -> Table:
 
 
 def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
-    """Return a domain with other bins of all numbers, between wider bounds."""
+    """Return a domain with wider bounds and other bins for numeric columns, except dates.
+
+    With a `factor`, intervals are so many times as wide; if it is 0, bounds are rounded outwards to
+    powers of ten.
+    """
     columns = []
     for column in domain.columns:
         if column.kind == NUMERIC and not column.dates and column.bounds is not None:
@@ -234,14 +244,14 @@ def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
 
 
 def rounded(bound: float) -> float:
-    """Return the next power of ten, from 0 on; 0 stays."""
+    """Round a bound away from 0 to a power of ten; 0 stays 0."""
     if bound == 0:
         return 0.0
     return math.copysign(10.0 ** math.ceil(math.log10(abs(bound)) - 1e-9), bound)
 
 
 def raw_tables(description: Any) -> Iterator[reading.RawTable]:
-    """Yield all records of a dataset's files, training and test parts, before any coding."""
+    """Yield the raw records of all files of a dataset, of the training and the test part."""
     problems, files = Problems(description.name), reading.fetch(description)
     for part in description.read_parts:
         for file in files.get(part, (None,)):
@@ -249,7 +259,7 @@ def raw_tables(description: Any) -> Iterator[reading.RawTable]:
 
 
 def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
-    """Return all records of a dataset's files, those that train, and those of its test file."""
+    """Return the coded records of a dataset: all of them, the training part, and the test part."""
     coder = Coder(domain, description.path, Problems(description.name))
     X, y = map(np.concatenate, zip(*(
         (coder.code_columns(table), coder.code_labels(description, table))
@@ -261,7 +271,7 @@ def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
 
 
 def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
-    """Return numbers as they are and categories by their codes, and which columns are those."""
+    """Return raw numbers with the codes of categories, and which columns are categories."""
     domain = description.domain
     coder = Coder(domain, description.path, Problems(description.name))
     parts = []
@@ -278,7 +288,7 @@ def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
 
 
 def boosted(X: Any, y: Any, categorical: Sequence[bool], n: int) -> list[tuple[float, float]]:
-    """Return accuracy and AUC of gradient boosting on each split."""
+    """Return accuracy and AUC of gradient boosting on each of `n` splits."""
     each = []
     for k in range(n):
         train, test = splits(len(y), k)
@@ -288,7 +298,7 @@ def boosted(X: Any, y: Any, categorical: Sequence[bool], n: int) -> list[tuple[f
 
 
 def splits(n: int, seed: int) -> tuple[Any, Any]:
-    """Return the places of nine tenths of n records and of the others."""
+    """Return the positions of a random nine tenths of `n` records, and of the others."""
     order = np.random.default_rng(seed).permutation(n)
     return order[n // 10 :], order[: n // 10]
 
@@ -300,7 +310,10 @@ def scores(labels: Any, decided: Any) -> tuple[float, float]:
 def error_of(
     ones: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]], n_tables: int = 1
 ) -> str:
-    """Return the standard errors of a mean difference over splits; tables are what they are."""
+    """Return a text with the standard errors of the mean difference between two lists of scores.
+
+    They cover the random splits; the tables are regarded as fixed.
+    """
     gain = (np.array(ones) - np.array(others)).reshape(n_tables, -1, 2)
     variances = gain.var(axis=1, ddof=1) / gain.shape[1]
     return shown(np.sqrt(variances.sum(axis=0))[None] / n_tables)

@@ -1,9 +1,9 @@
-"""Freeze results of the arena: the copy, README's table and picture, a table of docs/arena.md.
+"""Freeze results of the arena: store a copy, and write tables of README.md and docs/arena.md.
 
     snakemake arena arena_set_on --cores 2
     python benchmarks/freeze_arena.py
 
-A test compares the numbers of the pages with the frozen copy.
+The program also copies the figure. A test compares the pages with the frozen copy.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from privcurve.outputs import checks, runs
 from privcurve.outputs.arena import FREE, FROZEN_FILE, REFERENCE, what_can_be_found
 
 ROOT = Path(__file__).resolve().parents[1]
-# Results of the two suites of tables.
+# Files of runs of the two suites of datasets.
 RESULTS = [
     Path("results/arena") / name for name in ("results.parquet", "arena_set_on/results.parquet")
 ]
 FIGURE = Path("results/figures/arena/arena.svg")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-# Rows of the README's table, by the names of methods.
+# Title and method of each row in the README's table.
 ROWS = {
     "PrivGAM, δ = 0": "privgam~proved",
     "PrivGAM": "privgam~proved~delta=1e-06",
@@ -47,7 +47,7 @@ def short(value):
 
 
 def readme_rows(frame):
-    """Return the lines of the README's table, tight, as the page may have 600 words."""
+    """Return the lines of the README's table, without spaces, as the page may have 600 words."""
     means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]
     lines = [
         f"|{title}|{'|'.join(short(means[method, epsilon]) for epsilon in EPSILONS)}|"
@@ -57,7 +57,10 @@ def readme_rows(frame):
 
 
 def page_rows(frame, passed):
-    """Return differences in AUC to PrivGAM at ε = 1, what was checked, and what can be found."""
+    """Return the lines of the table of docs/arena.md: differences in AUC to PrivGAM, and checks.
+
+    They are for ε = 1. A note below says which differences the tests can find.
+    """
     passed = passed.set_index("method")
     compared = arena.compare(frame, arena.find_references(frame, REFERENCE))
     titles = frame.drop_duplicates("method").set_index("method")
@@ -83,7 +86,7 @@ def page_rows(frame, passed):
 
 
 def replace_between(path, lines):
-    """Put lines between the two marks of a page."""
+    """Replace the lines between the marks `START` and `END` of a page."""
     text = path.read_text("utf-8")
     if START not in text:
         raise SystemExit(f"{path} has no line {START}")
@@ -93,7 +96,7 @@ def replace_between(path, lines):
 
 
 def main():
-    """Write all of it."""
+    """Write the frozen copy, its checksums, the figure, and both tables."""
     frozen = ROOT / FROZEN_FILE
     frozen.parent.mkdir(parents=True, exist_ok=True)
     runs.write(pd.concat(map(runs.read, RESULTS), ignore_index=True), frozen)

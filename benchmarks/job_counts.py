@@ -1,8 +1,8 @@
-"""How many jobs each study has, and how long they train by the estimates: docs/research/jobs.md.
+"""Print number and estimated time of the jobs of each study, for docs/research/jobs.md.
 
     python benchmarks/job_counts.py
 
-Studies that put the tables of others together train nothing, and are left out.
+Studies that only combine tables of other studies train nothing, and are left out.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[1]
 SECONDS = (30, 1200)
-# Estimates of time, and so the cuts, do not depend on it.
+# Any seed: the estimated seconds, by which curves are divided into jobs, do not depend on it.
 SEED = 1
 
 
 def main() -> None:
-    """Print a row a study, and the sums."""
+    """Print a row per study, and rows with sums."""
     describe = cache(datasets.describe)
     rows: dict[str, list[int]] = {}
     papers: list[list[int]] = []

@@ -1,8 +1,8 @@
-"""How fast is a LazyBB fit? Against scikit-learn's AdaBoost, over rows, and over rounds.
+"""Measure the time of a LazyBB fit: compared with AdaBoost, by rows, and by rounds.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/lazybb.py [--json FILE] [--max-rows N]
 
-The first table uses Adult where PRIVCURVE_DATA is set, else synthetic rows of its shape.
+The first table uses Adult if PRIVCURVE_DATA is set, otherwise synthetic rows of its shape.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def start_up() -> dict[str, float]:
-    """Import and the first fit: compilation, or reading what was compiled before."""
+    """Return the seconds of the import and of the first fit, which compiles or reads the cache."""
     started = time.perf_counter()
     from privcurve.learners import LazyBBClassifier
 
@@ -157,7 +157,7 @@ def adult() -> tuple[str, np.ndarray, np.ndarray, tuple[int, ...]]:
 
 
 def synthetic(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Skewed codes in the shape of Adult's columns; all rows distinct, or nearly so."""
+    """Return skewed codes in the shape of Adult's columns, and labels; few rows are equal."""
     rng = np.random.default_rng(0)
     X = np.stack([(rng.random(n_rows) ** 2 * size) for size in ADULT_BINS], axis=1).astype(np.uint8)
     logit = (X[:, 5] == 2) * 2.0 + (X[:, 3] > 8) - (X[:, 10] == 0) - 1
@@ -170,7 +170,7 @@ def distinct_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def best(call: Callable[[], object], repeats: int) -> float:
-    """Shortest of some runs, in seconds, after one that warms up if there are several."""
+    """Return the seconds of the fastest of `repeats` calls; several have a warm-up call before."""
     if repeats > 1:
         call()
     times = []
@@ -182,7 +182,7 @@ def best(call: Callable[[], object], repeats: int) -> float:
 
 
 def peak_rss() -> float:
-    """Peak resident memory in MiB."""
+    """Return the peak resident memory of this process in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 

@@ -1,11 +1,12 @@
-"""Is one learner ahead of another? Paired differences of accuracy on samples of datasets.
+"""Compare two learners by paired differences of their accuracy on samples of datasets.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/paired.py privgam dp_newton \
         --datasets adult-fine,mushroom --sizes 1000,4000 [--other n_groups=8]
 
-Each row is a dataset and a size; each number the second learner's accuracy less the first's, mean
-and standard error over samples, at each ε, on up to 8,000 records beside the sample; first stands
-the first learner's own accuracy. Nothing of a dataset's test file is used.
+The program prints a line for each dataset and sample size. It has the mean accuracy of the first
+learner at each ε, then the difference of the second learner's accuracy from it: the mean over
+samples, and the standard error. Accuracy is measured on up to 8,000 records outside the sample.
+Records of test files are not used.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def accuracy(
     neighbours: str,
     seed: int,
 ) -> float:
-    """Return the accuracy of one fit."""
+    """Train a learner on `rows[0]`, and return its accuracy on `rows[1]`."""
     train, test = rows
     parameters = {**budget, **given}
     if neighbours == ADD_REMOVE and "n_estimate" in registry.entry(learner).parameters:
@@ -85,7 +86,7 @@ def accuracy(
 
 
 def settings(text: str) -> dict[str, Any]:
-    """Return NAME=VALUE,… as a mapping; whole numbers stay whole."""
+    """Parse NAME=VALUE,… into a mapping of integers and floats."""
     pairs = [part.split("=", 1) for part in text.split(",") if part]
     return {name: int(value) if value.isdecimal() else float(value) for name, value in pairs}
 

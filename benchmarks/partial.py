@@ -1,11 +1,11 @@
-"""How fast are the learners with public columns? Milliseconds of one core for a fit.
+"""Measure the milliseconds of a fit, on one core, for learners with public columns.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/partial.py [--json FILE] [--fits N]
 
-Uses nine tenths of balanced Adult (21,036 records of 14 columns, 5 of them public) where
-PRIVCURVE_DATA is set, else synthetic rows of its shape. Each fit has a seed of its own: how many
-rounds the public classifier wins depends on noise, and so does the time. Times are of the
-processor, one thread, the median of all fits.
+The fits use nine tenths of balanced Adult (21,036 records of 14 columns, 5 of them public) if
+PRIVCURVE_DATA is set, otherwise synthetic rows of its shape. Each fit has a seed of its own, as the
+time depends on noise: the noise decides how many rounds the public classifier wins. The result is
+the median CPU time of all fits with one thread.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def one_fit(
 
 
 def milliseconds(fit: Callable[[int], None], n: int) -> float:
-    """Median time of a fit, after one that warms up."""
+    """Return the median CPU time of `n` fits in milliseconds, after a warm-up fit."""
     fit(n)
     times = []
     for seed in range(n):

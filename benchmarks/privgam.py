@@ -1,11 +1,11 @@
-"""How fast is a fit of PrivGAM? Against a plain program, over rows, over columns; its memory.
+"""Measure the time of a PrivGAM fit: compared with plain NumPy, by rows, and by columns.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/privgam.py [--json FILE] [--max-rows N] [--kdd]
 
-The first table uses Adult where PRIVCURVE_DATA is set, else synthetic rows of its shape. The plain
-program is the one of the tests, NumPy throughout (`tests/reference/privgam.py`). Times are of the
-processor, one thread, the median of some fits, each with a seed of its own. `--kdd` fits 5 million
-synthetic rows in the shape of KDDCup99 (41 columns), and says how much memory that takes.
+The first table uses Adult if PRIVCURVE_DATA is set, otherwise synthetic rows of its shape. Plain
+NumPy is the tests' reference implementation (`tests/reference/privgam.py`). A time is the median
+CPU time, with one thread, of fits with different seeds. `--kdd` instead fits 5 million synthetic
+rows in the shape of KDDCup99 (41 columns), and prints time and memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reference"))
 import privgam as reference
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
-# KDDCup99: three columns of 3, 66 and 11 categories, four of two, and 34 numbers.
+# Bins of KDDCup99: columns of 3, 66 and 11 categories, four binary columns, 34 numeric ones.
 KDD_BINS = (11, 3, 66, 11, *[11] * 30, 2, 2, 2, 2, 11, 11, 11)
 KDD_ROWS = 5_000_000
-# In the picture: the first column of Adult.
+# Index of the column that the picture shows: Adult's first.
 AGE = 0
 
 
@@ -147,7 +147,7 @@ def kdd() -> dict[str, float]:
 
 
 def picture(path: Path) -> None:
-    """Draw the first release of the age in Adult, and the scores of its bins after each release."""
+    """Draw the first release of Adult's ages, and the scores of their bins after each release."""
     from matplotlib import pyplot
 
     data = datasets.load("adult-fine")

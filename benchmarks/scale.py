@@ -1,10 +1,10 @@
-"""The cost of the workflow itself when a study has a million runs and 2,000 jobs.
+"""Measure the time and memory of the workflow itself, for a million runs in 2,000 jobs.
 
     python benchmarks/scale.py [--cells N] [--jobs N] [--run] [--folder DIR] [--json FILE]
 
-Makes a checkout with one study on tiny data. Unless --run is given, the runs are not trained:
-their files are written by the library with made-up results, and Snakemake is told that they
-are done. With --run every job runs.
+The program makes a copy of the workflow with one study on tiny data. By default it does not train
+the grid: it writes the store and the jobs' files with made-up results, so that Snakemake finds
+these jobs done. With --run, Snakemake runs every job.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the numbers to this file too")
     options = parser.parse_args()
     if options.json is not None:
-        options.json = options.json.absolute()  # the working directory changes
+        options.json = options.json.absolute()  # absolute, as the working directory changes
     with tempfile.TemporaryDirectory() as temporary:
         measured = measure(options, options.folder or Path(temporary))
     if options.json is not None:
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Make the checkout, fill it, and measure."""
+    """Make the copy of the workflow, run the steps, and return the time and memory of each."""
     lay_out(folder, options.cells, options.jobs)
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
@@ -87,7 +87,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     best.file.unlink()
     show("DAG, trained (dry run)", "< 10 s", *snakemake, "--dry-run")
     show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best))
-    # What is made from the selection is older now.
+    # The repeated selection is newer than the outputs: make them again, before the no-op.
     run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary())
@@ -104,7 +104,7 @@ PER_JOB = "seconds_per_job"
 
 
 def lay_out(folder: Path, n_runs: int, n_jobs: int) -> None:
-    """Copy the workflow and write a study of about that many runs, cut into that many jobs."""
+    """Copy the workflow, and write a study of about `n_runs` runs in about `n_jobs` jobs."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
@@ -143,7 +143,7 @@ def lay_out(folder: Path, n_runs: int, n_jobs: int) -> None:
 
 
 def synthesise(grid: list[Job]) -> None:
-    """Write the store and the files of a grid as its jobs would, with made-up accuracies."""
+    """Write the store and the files of a grid's jobs, with made-up accuracies."""
     facts = datasets.facts(CODED / DATASET)
     assert facts is not None
     rng = np.random.default_rng(0)
@@ -171,7 +171,7 @@ def synthesise(grid: list[Job]) -> None:
 def made_up(
     curve: Curve, ids: runs.RunIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the key columns and the result of each run of a part of a grid."""
+    """Yield the columns that identify each run of a grid, and a made-up result."""
     for point, split in curve.tasks:
         row = {
             "id": ids.run(point, split).id,
@@ -214,9 +214,9 @@ def summary() -> list[str]:
 
 
 def run(*command: str, says: str = "") -> tuple[float, float]:
-    """Run a Python program; give its seconds and its peak memory in MiB, children included.
+    """Run Python; return its seconds and its peak memory in MiB, including children.
 
-    It must end well, and say what is expected of it.
+    Exits if the program fails, or if its output does not contain `says`.
     """
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:

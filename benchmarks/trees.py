@@ -1,9 +1,10 @@
-"""How fast are DP-TopDown trees? Against scikit-learn's trees, alone and boosted, in one run.
+"""Compare the speed of DP-TopDown trees, single and boosted, with scikit-learn's trees.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/trees.py [--json FILE] [--repeats N]
 
-Uses Adult where PRIVCURVE_DATA is set, else synthetic rows of its shape. scikit-learn gets
-the one-hot columns (162 for Adult), which make its questions the same as ours.
+The program uses Adult if PRIVCURVE_DATA is set, otherwise synthetic rows of its shape. scikit-learn
+gets one-hot columns (162 for Adult), so that both libraries' trees have the same splits to choose
+from.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What does `at_most` cost and buy? PrivGAM on a made-up table of several records a person.
+"""Measure the AUC of PrivGAM by `at_most`, the number of records that a person may have.
 
     python benchmarks/unit.py [--persons 3000] [--repeats 10]
 
-Persons have 1 to 60 records (geometric, 6 in the mean). Each of eight columns is half a trait of
-the person and half of the record alone; so is the label, by a logistic model of four of the columns
-and a person's own constant. Of each person `at_most` records are kept, and a record has the ε and δ
-by which persons have ε and δ = 1e-6 together. The AUC is that on all records of as many new
-persons: the mean over tables, with its standard error. `kept` is the share of records that train.
-In the last line each record has ε alone: a person of 60 records has 60 times that.
+In the made-up tables, persons have 1 to 60 records (geometric, with mean 6). Each of eight columns
+has half of its variance between persons, half between records of a person. The label follows a
+logistic model of four columns and a constant of the person. At most `at_most` records of a person
+train; each has the ε and δ that give persons the ε of the column and δ = 1e-6. The AUC is measured
+on all records of as many new persons; cells have its mean over made-up tables and the standard
+error. `kept` is the share of records that train. In the last line ε protects single records only:
+for a person with 60 records, ε is 60 times as large.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def table(n_persons: int, rng: np.random.Generator) -> tuple[list[str], Any, Any]:
-    """Return of each record the person, the codes and the label."""
+    """Draw records; return the person, the codes and the label of each."""
     sizes = np.minimum(rng.geometric(1 / MEAN, n_persons), MOST)
     person = np.repeat(np.arange(n_persons), sizes)
     shape = (len(person), N_COLUMNS)
@@ -77,7 +78,7 @@ def table(n_persons: int, rng: np.random.Generator) -> tuple[list[str], Any, Any
 def measured(
     tables: Sequence[Sequence[Any]], kept: Sequence[Any], epsilon: float, delta: float
 ) -> str:
-    """Return the AUC on new persons, its mean over tables and its standard error."""
+    """Return a text with the AUC on new persons: mean over tables and standard error."""
     each = []
     for seed, ((train, test), rows) in enumerate(zip(tables, kept, strict=True)):
         model = PrivGAMClassifier(

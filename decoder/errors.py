@@ -1,10 +1,10 @@
-"""Train the standard errors of PrivGAM: ``python decoder/errors.py --pool FOLDER``.
+"""Train the network of PrivGAM's standard errors: ``python decoder/errors.py --pool FOLDER``.
 
-FOLDER has simulated tables (decoder/tables.py), whose columns are used, never their labels. Labels
-are drawn from random additive models, so that the right scores are known. PrivGAM is fitted with
-its weights as they are; a small network learns how far its scores are from the right ones, from
-what the fit released. A fit follows from its number alone. The file of the package and its SHA-256
-are written.
+FOLDER has simulated tables (decoder/tables.py). Their columns are used, but not their labels: new
+labels are drawn from random additive models, whose scores are therefore known ("true scores").
+PrivGAM is fitted to them with its present weights. From what a fit released, a small network learns
+how far the fit's scores are from the true ones. The number of a fit determines its random numbers.
+The program replaces the package's file of weights, and its SHA-256 in the module that reads it.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ SEED = 64
 DELTA = 1e-6
 MOST_RECORDS = 12_000
 MOST_FIT_COLUMNS = 32
-SCALES = (0.05, 8000.0)  # of n·μ/d
-MOST_SPREAD = 3.0  # the standard deviation of the sum of all scores of a table
-N_ROWS = 64  # of a fit, whose log-odds are compared
+SCALES = (0.05, 8000.0)  # range from which n·μ/d of a fit is drawn
+MOST_SPREAD = 3.0  # maximum of √(Σ variances of a column's true scores)
+N_ROWS = 64  # number of rows of a fit whose log-odds are compared
 WIDTHS = {"bin": (20, 32, 16, 1), "common": (8, 16, 2)}
-BATCH, STEPS, RATE = 64, 6000, 3e-3  # fits of a step
+BATCH, STEPS, RATE = 64, 6000, 3e-3  # BATCH: number of fits in a step
 
 Floats = NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """A fit: what the network reads, and how far scores are from the right ones."""
+    """The network's inputs from a fit, and the distances of the fit's scores from the true ones."""
 
     features: Floats  # (n_bins, 20)
     common: Floats  # (8,)
     distances: Floats  # (n_bins,)
-    weights: Floats  # (n_bins,): 0 of bins that nobody has; they add up to 1
-    intercept: float  # its distance
-    rows: NDArray[np.int64]  # (N_ROWS, n_columns): bins of rows, -1 where there is no such column
-    of_rows: Floats  # (N_ROWS,): distances of their log-odds
+    weights: Floats  # (n_bins,): 0 for bins without records; the sum is 1
+    intercept: float  # distance of the intercept
+    rows: NDArray[np.int64]  # (N_ROWS, most columns): bins of rows; −1 is padding
+    of_rows: Floats  # (N_ROWS,): distances of the rows' log-odds
 
 
 def main() -> None:
-    """Fit, train, and write the file."""
+    """Fit PrivGAM to many tables, train the network, and write its file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pool", type=Path, required=True, help="folder of simulated tables")
     parser.add_argument("--fits", type=int, default=9_000)
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def draw_case(paths: Sequence[Path], number: int) -> Case:
-    """Return a fit by its number, of a table of these files."""
+    """Return the fit with this number, to a table from one of the files `paths`."""
     rng = np.random.default_rng([SEED, number])
     table = tables.read(paths[int(rng.integers(len(paths)))])
     columns = rng.permutation(table.codes.shape[1])
@@ -115,14 +115,14 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
         return errors.Errors(np.zeros(int(arguments[0].starts[-1])), 0.0, 1.0)
 
     with mock.patch.object(privgam, "standard_errors", keep), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of small budgets
+        warnings.simplefilter("ignore", UserWarning)  # PrivGAM warns of small budgets
         model.fit(codes[:n].astype(np.uint8), y[:n])
     counts, scores, own_intercept, n_releases = kept
     starts, mass = counts.starts, np.maximum(counts.positive + counts.negative, 0.0)
     distances, weights = np.empty(len(scores)), np.zeros(len(scores))
     for j, column in enumerate(counts.columns):
         total = mass[column].sum()
-        # Scores are 0 in the mean over the counts that the fit released.
+        # PrivGAM centres scores by the released counts, so the true scores are centred likewise.
         mean = float(mass[column] @ right[j] / total) if total > 0 else 0.0
         distances[column], intercept = scores[column] - (right[j] - mean), intercept + mean
         weights[column] = (shares[j] > 0) / (shares[j] > 0).sum() / d
@@ -138,7 +138,10 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
 def _spread_out(
     rng: np.random.Generator, codes: NDArray[np.int64], n_bins: int, most: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Merge bins to at most `most`; in half of the columns records are in a part of the bins."""
+    """Return the codes of a column with at most `most` bins, and its number of bins.
+
+    At random, some bins at the ends of the column have no records.
+    """
     width = min(n_bins, most)
     if rng.random() < 0.5:
         width = max(2, int(width * rng.uniform(0.2, 1.0)))
@@ -150,7 +153,10 @@ def _spread_out(
 def _draw_scores(
     rng: np.random.Generator, codes: NDArray[np.int64], n_bins: Any, ordered: Any
 ) -> tuple[list[Floats], list[Floats]]:
-    """Draw the scores of an additive model, of mean 0 over records; return shares of bins too."""
+    """Draw the scores of an additive model, with mean 0 over the records of each column.
+
+    Also returns the share of the records in each bin.
+    """
     active = rng.uniform(-0.15, 1.15)
     sizes = np.exp(rng.uniform(np.log(0.05), np.log(1.5), len(n_bins)))
     sizes *= rng.random(len(n_bins)) < active
@@ -171,7 +177,7 @@ def _draw_scores(
 
 
 def _draw_shape(rng: np.random.Generator, width: int) -> Floats:
-    """Draw a line, a step, a wave or a rough curve."""
+    """Draw the scores of an ordered column: a line, a step, waves or a rough curve."""
     x, kind = (np.arange(width) + 0.5) / width, rng.integers(4)
     if kind == 0:
         return x * rng.choice([-1.0, 1.0])
@@ -194,7 +200,7 @@ def _budgets() -> tuple[Floats, Floats]:
 
 
 def _epsilon_of(amount: float) -> float:
-    """Return the ε, with `DELTA`, of a budget μ."""
+    """Return the ε for which (ε, `DELTA`) is the budget μ = `amount`."""
     return float(np.exp(np.interp(np.log(amount), *_budgets())))
 
 
@@ -202,7 +208,7 @@ def _epsilon_of(amount: float) -> float:
 
 
 def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32]]:
-    """Return the arrays of the file: weights with the largest normal likelihood of distances."""
+    """Train the network by maximum likelihood, with normal distances; return the file's arrays."""
     import jax
     import jax.numpy as jnp
     import optax
@@ -277,7 +283,7 @@ def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32
     order = np.argsort([len(case.features) for case in cases], kind="stable")
     losses = []
     for k in range(steps):
-        # Fits with about as many bins, so that little is padded.
+        # The fits of a batch have similar numbers of bins, so that there is little padding.
         first = int(rng.integers(0, max(1, len(cases) - 8 * BATCH)))
         some = rng.choice(order[first : first + 8 * BATCH], BATCH)
         weights, state, value = step(weights, state, padded([cases[i] for i in some]))
@@ -295,7 +301,7 @@ def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32
 def calibrate(
     arrays: dict[str, NDArray[np.float32]], cases: list[Case]
 ) -> dict[str, NDArray[np.float32]]:
-    """Scale the errors so that 95 % of the distances of the training are within an interval."""
+    """Scale the errors so that intervals of 95 % contain 95 % of the distances of `cases`."""
     for name, at in (("bin3", 0), ("common2", 0), ("common2", 1)):
         ratios, masses = [], []
         for case in cases:
@@ -321,7 +327,7 @@ def calibrate(
 
 
 def write(arrays: dict[str, NDArray[np.float32]], path: Path) -> str:
-    """Write the file, and return its SHA-256."""
+    """Write the file of weights, and return its SHA-256."""
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise ValueError("weights must be finite: train again")
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]

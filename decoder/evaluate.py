@@ -1,11 +1,12 @@
-"""Evaluate the weights of the package on the public tables of the training.
+"""Evaluate PrivGAM, with the package's weights, on the public tables that trained its network.
 
     PRIVCURVE_DATA=<mirror> python decoder/evaluate.py [--json FILE] [--against FILE] [--seeds N]
 
-Each table is split by a seed: two thirds train PrivGAM, the rest gives AUC, log-loss and accuracy.
-Sub-tasks of these tables trained the network, so the numbers are too good for other tables; they
-compare weights with each other. `--json` writes them by table, ε, δ and seed; `--against` reads
-such a file and adds mean paired differences. The tables replace the results in decoder/README.md.
+For each seed, PrivGAM is trained on a random two thirds of each table; AUC, log-loss and accuracy
+are measured on the rest. Sub-tasks of these tables trained the network, so scores on other tables
+are worse; these scores only serve to compare weights. `--json` writes the scores of each table, ε,
+δ and seed to a file. `--against` reads such a file and adds a table of mean paired differences from
+it. Without `--against`, the printed tables replace the results in decoder/README.md.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ DELTAS = (1e-6, 0.0)
 MEASURES = ("AUC", "log-loss", "accuracy")
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: python decoder/evaluate.py -->", "<!-- end of results -->"
-# Ranges of m = n·μ/d, and of the number of columns, in the tables of the loss.
+# Limits of the rows in the tables of the loss: of m = n·μ/d, and of the number of columns.
 SCALES = (0, 1, 10, 100, 1000, math.inf)
 COLUMNS = (0, 5, 10, 15, math.inf)
 
-# By "table ε δ seed": AUC, log-loss, accuracy, and the log-loss of the base rate, m and columns.
+# By a text "table ε δ seed": AUC, log-loss, accuracy, log-loss of the base rate, m, and number of
+# columns.
 Results = dict[str, list[float]]
 
 
 def main() -> None:
-    """Evaluate, and write what the command line asks for."""
+    """Evaluate PrivGAM on all tables, and print and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the numbers to this file too")
     parser.add_argument("--against", type=Path, help="compare with the numbers of this file")
@@ -62,7 +64,7 @@ def main() -> None:
 
 
 def evaluate(name: str, table: Columns, seed: int) -> Results:
-    """Return the results of a table and a split, for all budgets."""
+    """Return the results of a table with the split of a seed, for each ε and δ."""
     order = np.random.default_rng([77, seed]).permutation(len(table.codes))
     train, test = np.split(order, [len(order) * 2 // 3])
     labels, ordered = table.labels[:, 0], tuple(table.ordered.tolist())
@@ -91,7 +93,7 @@ def evaluate(name: str, table: Columns, seed: int) -> Results:
 
 
 def write_tables(results: Results, n_seeds: int) -> Iterable[str]:
-    """Yield the tables of the card, in Markdown."""
+    """Yield the tables of the results for decoder/README.md, in Markdown."""
     yield (
         f"{len(PUBLIC)} tables, {n_seeds} splits of each, weights of the SHA-256 "
         f"`{decoder.entry('privgam').weights[:16]}…`. *Base* is the log-loss of the share of the "
@@ -116,7 +118,7 @@ def write_tables(results: Results, n_seeds: int) -> Iterable[str]:
 
 
 def write_differences(results: Results, others: Mapping[str, Sequence[float]]) -> Iterable[str]:
-    """Yield a table of mean paired differences from other results, with standard errors."""
+    """Yield a Markdown table of mean differences from other results, paired by table and seed."""
     rows = []
     for delta in DELTAS:
         for epsilon in EPSILONS:
@@ -124,7 +126,7 @@ def write_differences(results: Results, others: Mapping[str, Sequence[float]]) -
             if not keys:
                 continue
             apart = np.array([np.subtract(results[key][:3], others[key][:3]) for key in keys])
-            # Splits of a table are no other tables: errors are between tables.
+            # Splits of one table are not independent: standard errors are over the means of tables.
             names = np.array([key.split()[0] for key in keys])
             means = np.array([apart[names == name].mean(axis=0) for name in np.unique(names)])
             errors = means.std(axis=0, ddof=1) / math.sqrt(len(means))
@@ -138,7 +140,7 @@ def write_differences(results: Results, others: Mapping[str, Sequence[float]]) -
 
 
 def write_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a table in Markdown, from its header and rows of texts."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -1,11 +1,11 @@
-"""Write the weights file of the package, of a state of the training.
+"""Write the package's file of weights from a state of the training.
 
     python decoder/export.py STATE [--output FILE]
 
-The file gets the average of the weights over the last steps, in half precision. With --output, that
-is all. Without it the program replaces the file of the package, and the registry's entry of PrivGAM
-gets the file's SHA-256, which is a part of the ids of its runs: golden files have to be rewritten,
-and stored results of PrivGAM are trained anew.
+The file contains the average of the weights over the last steps, in half precision. With --output
+the program only writes this file. Otherwise it replaces the package's file, and writes the new
+SHA-256 into the registry's entry of PrivGAM. As ids of runs contain the SHA-256, golden files must
+then be rewritten, and stored runs of PrivGAM are trained again.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from privcurve.learners import entries
 from privcurve.learners.additive import decoder
 
 REGISTRY = Path(entries.__file__).with_name("private.py")
-# The layers of a block, in the order of the kernel.
+# Names of the layers of a block, in the kernel's order: square ones, and ones that read columns.
 SQUARE = ("c", "l", "r", "l4", "r4", "m", "m2", "o")
 COLUMN = ("q", "k", "v", "u")
-# A larger file does not belong into a package.
+# Maximum size of the file, as it is a part of the package.
 MOST_BYTES = 10**6
 
 
 def main() -> None:
-    """Export the state that the command line names."""
+    """Export the weights of the state that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("state", type=Path)
     parser.add_argument("--output", type=Path, help="another file than the package's")
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def network_of(parameters: Mapping[str, Any]) -> decoder.Network:
-    """Return the weights of `network.init` or of a training, as the library has them."""
+    """Convert weights from `network.init` or a training to the library's class."""
     return decoder.Network(
         tuple(map(_stage_of, parameters["rounds"])),
         *(np.asarray(parameters[name]) for name in ("shares", "totals")),

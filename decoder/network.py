@@ -1,7 +1,7 @@
-"""The network that decodes noisy sums, for training: in JAX, float32, on tables of one shape.
+"""PrivGAM's network, which decodes noisy sums, in JAX for training: float32, tables of one shape.
 
-``privcurve.kernels.decoder`` runs the same network in a fit. Arrays of a table are padded to
-`columns` columns of `bins` bins; masks mark the columns and bins of the table.
+``privcurve.kernels.decoder`` runs the same network in a fit. Here, the arrays of a table are padded
+to a fixed number of columns and bins (`columns`, `bins`); masks are 1 for those of the table.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from privcurve.learners.additive.decoder import LEAST_SHARE
 
 Array: TypeAlias = jax.Array
 Weights = dict[str, Any]
-# Noisy sums of the residuals of records of a class, and of all others; deviations of their noise.
+# Two pairs: the noisy sums of residuals of a class's records and of all other records, and the
+# standard deviations of their noise.
 Answers = tuple[tuple[Array, Array], tuple[Array, Array]]
 
-WIDTH = 48  # H, of each state
-STAGES = 4  # sets of weights: later releases have the last one
+WIDTH = 48  # length of a bin's state (H in the kernel)
+STAGES = 4  # number of sets of weights, one per release; later releases use the last one
 BLOCKS = 2
-# The inputs and the scale of the first weights of each layer of a block.
+# Name, number of inputs, and scale of the initial weights of each layer of a block.
 LAYERS = (
     *(("l", WIDTH, 1.0), ("r", WIDTH, 1.0), ("l4", WIDTH, 0.5), ("r4", WIDTH, 0.5)),
     *(("c", WIDTH, 1.0), ("m", WIDTH, 1.0), ("m2", WIDTH, 0.5)),
@@ -42,7 +43,7 @@ LAYERS = (
 
 
 def init(key: Array) -> Weights:
-    """Return first weights, at random."""
+    """Draw the initial weights."""
     keys = iter(jax.random.split(key, 400))
 
     def dense(inputs: int, outputs: int, scale: float = 1.0) -> Weights:
@@ -75,13 +76,16 @@ def apply(layer: Weights, x: Array) -> Array:
 
 
 def normalise(x: Array) -> Array:
-    """Return rows of mean 0 and variance 1."""
+    """Shift and scale `x` along its last axis to mean 0 and variance 1."""
     centred = x - x.mean(-1, keepdims=True)
     return centred / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
 def sum_windows(sums: Array, ordered: Array, mask: Array) -> Array:
-    """Return sums over windows of bins of ordered columns: (n_windows, columns, bins)."""
+    """Return sums over a window of bins around each bin: (n_windows, columns, bins).
+
+    Bins of unordered columns have no neighbours: each of their windows has only the bin itself.
+    """
     up_to = jnp.pad(jnp.cumsum(sums * mask, 1), ((0, 0), (1, 0)))
     n_bins = sums.shape[1]
     at = np.arange(n_bins)
@@ -96,9 +100,9 @@ def sum_windows(sums: Array, ordered: Array, mask: Array) -> Array:
 def shares_of(
     weights: Weights, n_releases: int, log_ratio: Array, log_columns: Array
 ) -> tuple[Array, Array]:
-    """Return the shares of the budget of sums by bin, and of totals, by release.
+    """Return the shares of the budget for the sums by bin and for the totals of each release.
 
-    See ``Network.shares_of`` of the library.
+    ``Network.shares_of`` of the library does the same.
     """
     which, z = np.minimum(np.arange(n_releases), STAGES - 1), (log_ratio - 5) / 2
     terms = jnp.stack([1.0, z, z * z, log_columns - 2])
@@ -109,7 +113,11 @@ def shares_of(
 
 
 def total_of(answers: Answers, totals: Answers, k: int, n_bins: Array, d: Array) -> Any:
-    """Return a total and its deviation: of a noisy total and of all bins, the best mean."""
+    """Return the best estimate of a total, and its standard deviation.
+
+    It is the weighted mean of the noisy total and of the sum over the noisy bins. `k` is 0 for the
+    records of the class, 1 for the others.
+    """
     by_bin, deviation, total, own_deviation = (pair[k] for pair in (*answers, *totals))
     precision, own_precision = d * d / (n_bins * deviation * deviation), 1 / own_deviation**2
     together = precision + own_precision
@@ -124,19 +132,21 @@ def stage(
     state: tuple[Array | None, Array, Array],
     table: Weights,
 ) -> tuple[Array, Array, Array]:
-    """Return the states and scores of bins and the intercept after a release.
+    """Return the states and scores of bins, and the intercept, after a release.
 
     Parameters
     ----------
     layers : dict
-        Of this release.
+        The weights of this release.
     answers, totals : tuple
-        Sums by bin, of shape (columns, bins), and in all.
+        `Answers`: noisy sums by bin, of shape (columns, bins), and noisy totals.
     state : tuple
-        States (columns, bins, WIDTH), scores (columns, bins) and intercept so far; no states before
-        the first release.
+        States (columns, bins, WIDTH), scores (columns, bins) and intercept before this release; the
+        states are None before the first release.
     table : dict
-        `mask` of bins, `columns` (a mask), `ordered`, `n_bins`, `d` and `laplace`.
+        `mask` (of bins), `columns` (the mask of columns), `ordered` (whether a column is ordered),
+        `n_bins` (of each column), `d` (the number of columns) and `laplace` (whether noise is
+        Laplace noise).
     """
     ((own, others), (s1, s0)), (h, scores, intercept) = answers, state
     mask, present, ordered = table["mask"], table["columns"], table["ordered"]
@@ -144,7 +154,7 @@ def stage(
     columns, bins = own.shape
     own, others = own * mask, others * mask
     answers = (own, others), (s1, s0)
-    # The level of all sums.
+    # Totals, and the log-odds and noise level that follow from them.
     deviation = jnp.sqrt((s1 * s1 + s0 * s0) / 2)
     n_all, log_d = mask.sum(), jnp.log(d * 1.0)
     (up, up_error), (down, down_error) = (total_of(answers, totals, k, n_all, d) for k in range(2))
@@ -152,7 +162,7 @@ def stage(
     odds = jnp.clip(jnp.log(up / down), -5, 5)
     level = jnp.log(total / deviation)
     variance = s1 * s1 * (1 - q) ** 2 + s0 * s0 * q * q
-    # Features of bins.
+    # Features of single bins.
     w1, w0, counts = (sum_windows(x, ordered, mask) for x in (own, others, mask))
     counts = jnp.maximum(counts, 1.0)
     added = 2 * (deviation + 0.5) * jnp.sqrt(counts)
@@ -177,7 +187,7 @@ def stage(
     x = jnp.stack(features, -1)
     fresh = jax.nn.silu(apply(layers["in"], x if h is None else jnp.concatenate([x, h], -1)))
     h = fresh if h is None else h + fresh
-    # Features that all bins share, and features of columns.
+    # Features of the table, which all bins share, and features of columns.
     spread = jnp.log(jnp.hypot(up_error, down_error) / total)
     common = [odds / 2, spread, jnp.log(total) / 3 - 2, jnp.log(deviation) / 2, (level - 4) / 2]
     common += [log_d - 2, intercept / 3, (present * ordered).sum() / d]
@@ -206,7 +216,7 @@ def stage(
         h = h + jax.nn.silu(change)
         h = h + apply(block["m2"], jax.nn.silu(apply(block["m"], normalise(h))))
         g = g + (present[:, None] * mixed).sum(0) / d
-    # The change of scores: windows that are weighed, and a free term.
+    # The change of scores: a weighted mean of the windows' estimates, plus a free term.
     out = apply(layers["out"], normalise(h))
     parts = jax.nn.softmax(out[..., 2 : 2 + N_WINDOWS], -1)
     step = sum(
@@ -223,7 +233,7 @@ def stage(
 
 
 def shifted(x: Array, by: int) -> Array:
-    """Return the rows of the bins `by` before each (after it, if negative); 0 beyond the ends."""
+    """Shift an array by `by` bins along its second axis, and fill the gap with 0."""
     n_bins = x.shape[1]
     if by > 0:
         return jnp.pad(x, ((0, 0), (by, 0), (0, 0)))[:, :n_bins]
@@ -231,7 +241,7 @@ def shifted(x: Array, by: int) -> Array:
 
 
 def draw_noise(key: Array, shape: tuple[int, ...], laplace: Array) -> Array:
-    """Return noise of deviation 1."""
+    """Draw Gaussian or Laplace noise of standard deviation 1."""
     one, other = jax.random.split(key)
     return jnp.where(
         laplace > 0, jax.random.laplace(one, shape) / np.sqrt(2.0), jax.random.normal(other, shape)
@@ -239,10 +249,10 @@ def draw_noise(key: Array, shape: tuple[int, ...], laplace: Array) -> Array:
 
 
 def clipped(chances: Array, labels: Array, laplace: Array) -> Array:
-    """Return the residual of each record of more than two classes: (n_classes, n_records).
+    """Return the clipped absolute residuals of records of more than two classes.
 
-    Of its own class, and what each other has of it, both above 0; in the norm of the noise they are
-    at most 1, or 1/√2.
+    The result has the shape (n_classes, n_records): 1 − p for a record's own class and p for the
+    others, scaled down to an L1 norm of at most 1 (Laplace noise) or an L2 norm of at most 1/√2.
     """
     own = jnp.take_along_axis(chances, labels[None], 0)
     hot = jax.nn.one_hot(labels, len(chances), axis=0)
@@ -262,18 +272,19 @@ def forward(
 ) -> list[tuple[Array, Array]]:
     """Return scores (n_scores, columns, bins) and intercepts (n_scores,) after each release.
 
-    There is one score for two classes, else one for each.
+    For two classes there is one score, for more classes one score per class.
 
     Parameters
     ----------
     weights : dict
     key : array
-        Of the noise.
+        The random key of the noise.
     task : dict
-        Training records `xt` (n_records, columns), labels `yt` and weights `wt`; `nb` and `od`, the
-        number of bins of each column and whether these are ordered; the numbers `d` of columns and
-        `n` of records; `sigma`, the deviation of the noise of sums of residuals of up to ½ of all
-        columns with the whole budget; `laplace`, whether it is Laplace noise.
+        `xt`, `yt`, `wt`: bins (n_records, columns), labels and weights of the training records;
+        `nb`, `od`: number of bins of each column, and whether it is ordered; `d`, `n`: number of
+        columns and of records; `sigma`: standard deviation of the noise if the whole budget were
+        spent on sums of residuals (of at most ½) over all columns; `laplace`: whether noise is
+        Laplace noise.
     """
     codes, labels, counts = task["xt"].astype(jnp.int32), task["yt"], task["wt"]
     ordered, d, laplace = task["od"], task["d"], task["laplace"]
@@ -291,7 +302,7 @@ def forward(
     h, results = jnp.zeros((n_scores, columns, bins, WIDTH)), []
 
     def add(values: Array, cells: Array, n_cells: int) -> tuple[Array, Array]:
-        """Sum values by cell, column and bin; and by cell alone."""
+        """Return sums of `values` by cell, column and bin, and sums by cell."""
         flat = jnp.zeros(n_cells * columns * bins)
         flat = flat.at[cells[:, None] * (columns * bins) + places].add(values[:, None] * present)
         return flat.reshape(n_cells, columns, bins), jnp.zeros(n_cells).at[cells].add(values)
@@ -299,7 +310,7 @@ def forward(
     for t in range(n_releases):
         key, *own_keys = jax.random.split(key, 3)
         so_far, ends = jax.lax.stop_gradient(scores), jax.lax.stop_gradient(intercepts)
-        # How much further a record may move sums than counts.
+        # How many times larger the sensitivity of these sums is than that of the first release.
         times = 1.0 if t == 0 or n_classes == 2 else jnp.where(laplace > 0, 2.0, np.sqrt(2.0))
         if n_classes == 2:
             score = (so_far[0].reshape(-1)[places] * present[None]).sum(1) + ends[0]
@@ -324,7 +335,7 @@ def forward(
         for values, share, parts, own_key in zip(
             jax.lax.stop_gradient(exact), shares, (1.0, of_columns), own_keys, strict=True
         ):
-            # ε adds up where noise is Laplace, μ² where it is Gaussian.
+            # Shares of the budget are shares of ε for Laplace noise, and of μ² for Gaussian noise.
             cost = jnp.where(laplace > 0, share[t], jnp.sqrt(share[t]))
             deviation = times * task["sigma"] / parts / cost
             noisy = values + deviation * draw_noise(own_key, values.shape, laplace)
@@ -351,7 +362,7 @@ def forward(
 
 
 def spread_of(scores: Array, counts: Array) -> Array:
-    """Return a quarter of the deviation of scores: how soft the error of the loss is."""
+    """Return a quarter of the standard deviation of scores: the width of the loss's soft error."""
     mean = (scores * counts).sum() / counts.sum()
     variance = (counts * (scores - mean) ** 2).sum() / counts.sum()
     return jax.lax.stop_gradient(0.25 * jnp.sqrt(variance) + 1e-3)
@@ -365,9 +376,10 @@ def loss(
     n_classes: int = 2,
     n_releases: int = STAGES,
 ) -> Array:
-    """Return the log-loss and a soft error of other records after each release: (n_releases, 2).
+    """Return the log-loss and a soft (differentiable) error rate after each release.
 
-    These records are `xq`, `yq` and `wq` of the task.
+    The result has the shape (n_releases, 2). It is measured on records that do not train: `xq`,
+    `yq` and `wq` of the task.
     """
     codes, labels, counts = task["xq"].astype(jnp.int32), task["yq"], task["wq"]
     columns = codes.shape[1]

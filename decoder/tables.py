@@ -1,8 +1,8 @@
 """Simulated tables for training: ``python decoder/tables.py FOLDER FIRST LAST``.
 
-Writes FOLDER/<i>.npz for each number of FIRST up to LAST - 1; a table that is there stays. Each
-follows from its number alone. A table has codes, columns with bins in an order or without one, four
-labels (three of two classes, one of three to ten), and no name of anything: it is of nobody.
+Writes FOLDER/<i>.npz for each i from FIRST to LAST - 1, unless the file exists. The number i
+determines the table. A table has codes (the bins of a column are ordered or not) and four labels:
+three with two classes, and one with three to ten. It contains no data of real people.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Table(NamedTuple):
     codes: NDArray[np.uint8]  # (n_records, n_columns)
     n_bins: NDArray[np.int32]  # (n_columns,)
     ordered: NDArray[np.bool_]  # (n_columns,)
-    labels: NDArray[np.uint8]  # (n_records, 4): three of two classes, one of `n_classes`
+    labels: NDArray[np.uint8]  # (n_records, 4): three labels of two classes, one of `n_classes`
     n_classes: int
 
 
 def main() -> None:
-    """Write the tables that the command line asks for."""
+    """Write the tables that the command line requests."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("first", type=int)
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def write(folder: Path, numbers: range) -> None:
-    """Write the tables of these numbers that are not there."""
+    """Write the tables with these numbers, except those with a file in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in numbers:
         path = folder / f"{number}.npz"
@@ -57,14 +57,14 @@ def write(folder: Path, numbers: range) -> None:
 
 
 def read(path: Path) -> Table:
-    """Return a table from its file."""
+    """Read a table."""
     with np.load(path) as arrays:
         parts = {name: arrays[name] for name in Table._fields}
     return Table(**{**parts, "n_classes": int(parts["n_classes"])})
 
 
 def simulate(rng: np.random.Generator) -> Table:
-    """Draw a table: columns of latent factors, cut into bins, and labels of some of both."""
+    """Draw a table: columns that depend on latent factors, cut into bins, and labels of both."""
     d = int(np.exp(rng.uniform(np.log(4), np.log(60))))
     if rng.random() < 0.08:
         d = int(rng.integers(60, MOST_COLUMNS + 1))
@@ -95,7 +95,7 @@ def simulate(rng: np.random.Generator) -> Table:
 
 
 def _draw_factors(rng: np.random.Generator, k: int) -> Floats:
-    """Draw latent factors: normal, with heavy tails, or in clusters."""
+    """Draw `k` latent factors, (N_RECORDS, k): normal, heavy-tailed or in clusters."""
     kind = rng.random()
     if kind < 0.6:
         return rng.normal(size=(N_RECORDS, k))
@@ -109,7 +109,7 @@ def _draw_factors(rng: np.random.Generator, k: int) -> Floats:
 
 
 def _draw_columns(rng: np.random.Generator, factors: Floats, d: int) -> Floats:
-    """Draw columns: mixtures of factors with noise, some of them bent."""
+    """Draw `d` columns: mixtures of factors with noise, most of them transformed nonlinearly."""
     k = factors.shape[1]
     weights = rng.normal(size=(k, d)) * (rng.random((k, d)) < rng.uniform(0.05, 0.9))
     noise = np.exp(rng.uniform(np.log(0.1), np.log(2), d))
@@ -129,13 +129,13 @@ def _draw_columns(rng: np.random.Generator, factors: Floats, d: int) -> Floats:
 
 
 def _cut(rng: np.random.Generator, values: Floats, n_bins: int, ordered: bool) -> NDArray[np.intp]:
-    """Cut a column into bins: at quantiles, evenly between public bounds, or at random."""
+    """Return the bins of a column, cut at quantiles, evenly between bounds, or at random."""
     way = rng.random()
     if way < 0.3:
         edges = np.quantile(values, np.arange(1, n_bins) / n_bins)
     elif way < 0.8:
         low, high = values.min(), values.max()
-        # Bounds that are wider or narrower than the values.
+        # Public bounds are wider or narrower than the range of the values.
         width = (high - low) * np.exp(rng.uniform(-1, 1.5))
         middle = low + (high - low) * rng.random()
         ends = (middle - width / 2, middle + width / 2) if way < 0.6 else (low, high)
@@ -144,13 +144,13 @@ def _cut(rng: np.random.Generator, values: Floats, n_bins: int, ordered: bool) -
         edges = np.sort(np.quantile(values, rng.random(n_bins - 1)))
     codes = np.searchsorted(edges, values)
     if rng.random() < 0.1 and n_bins > 2:
-        # A value that stands for "none".
+        # The column has a special value, such as 0 for "none".
         codes[values > np.quantile(values, rng.uniform(0.5, 0.97))] = 0
     return codes if ordered else rng.permutation(n_bins)[codes]
 
 
 def _draw_score(rng: np.random.Generator, values: Floats, factors: Floats) -> Floats:
-    """Draw a score of deviation 1: effects of columns, or of other mixtures of the factors."""
+    """Draw a score with standard deviation 1: effects of columns or of mixtures of factors."""
     d = values.shape[1]
     source = values if rng.random() < 0.5 else factors @ rng.normal(size=(factors.shape[1], d))
     source = _standardise(source)

@@ -1,4 +1,4 @@
-"""Training tasks: sub-tasks of public tables and of simulated ones, in arrays of a few shapes."""
+"""Training tasks: parts of public and of simulated tables, in arrays of a few shapes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from privcurve import datasets
 from privcurve.learners.additive.decoder import LEAST_SCALE, MOST_SCALE
 from privcurve.learners.additive.rule import BINS_PER_ROOT
 
-# The public tables, of the sources `SET_ON` of privcurve.privacy.calibration.privgam alone.
+# The public tables. `SET_ON` of privcurve.privacy.calibration.privgam must list their sources.
 PUBLIC = (
     *("adult-fine", "bank-fine", "codrna-fine", "creditcard-fine", "eeg", "magic", "page"),
     *("winewhite", "mushroom", "banknote", "breastwisc", "transfusion", "eeg-bounds", "page-log"),
     *("magic-bounds", "winered"),
 )
-MOST_RECORDS = 40_000  # of a public table
-N_QUERIES = 1024  # other records of a task, which the loss is of
-# The largest class has at most this share.
+MOST_RECORDS = 40_000  # maximum number of records of a public table
+N_QUERIES = 1024  # maximum number of records on which the loss of a task is measured
+# Maximum share of the largest class in a table with the label of a task.
 MOST_SHARE = 0.985
-LEAST_RECORDS = 300  # of a table from which records of some classes are taken out
+LEAST_RECORDS = 300  # minimum number of records after some classes were made rare
 
 Task = dict[str, Any]
 
@@ -36,10 +36,10 @@ class Shape(NamedTuple):
     columns: int
     bins: int
     records: int
-    tasks: int  # of a step
+    tasks: int  # number of tasks in a step
     weight: float
     n_classes: int
-    scales: tuple[float, float]  # the range of m = n·μ/d of nine tasks in ten
+    scales: tuple[float, float]  # range of m = n·μ/d for nine of ten tasks
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -57,12 +57,12 @@ SHAPES: Mapping[str, Shape] = {
     "12x64k3": Shape(12, 64, 8192, 4, 0.3, 3, (10, 8000)),
     "12x12k10": Shape(12, 12, 4096, 4, 0.6, 10, (0.02, 30)),
 }
-# For a test: it compiles in seconds.
+# For tests, as it compiles in seconds.
 TINY = Shape(3, 6, 256, 2, 1.0, 2, (0.02, 250))
 
 
 class Columns(NamedTuple):
-    """A table: codes, and what is public about its columns; labels, a column each."""
+    """A table: codes, public facts about its columns, and labels (a column for each)."""
 
     codes: NDArray[Any]  # (n_records, n_columns)
     n_bins: NDArray[np.int64]
@@ -72,7 +72,7 @@ class Columns(NamedTuple):
 
 @cache
 def public_table(name: str) -> Columns:
-    """Return records of a public table in a random order, at most `MOST_RECORDS`."""
+    """Return at most `MOST_RECORDS` random records of a public table."""
     data = datasets.load(name)
     rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_RECORDS]
     labels = (data.y[rows] > 0).astype(np.int64)[:, None]
@@ -81,7 +81,10 @@ def public_table(name: str) -> Columns:
 
 
 class Source:
-    """Draws tasks: of public tables with the chance `real`, else of simulated ones."""
+    """Draws tasks, from public tables with probability `real`, otherwise from simulated ones.
+
+    Tasks with 30 columns or more are always from simulated tables.
+    """
 
     def __init__(
         self,
@@ -98,11 +101,11 @@ class Source:
         self._rng = np.random.default_rng(seed)
 
     def shape(self, name: str) -> Shape:
-        """Return a shape by its name."""
+        """Return the shape with this name."""
         return self._shapes[name]
 
     def batch(self, step: int) -> tuple[str, Task]:
-        """Return the name of a shape and the tasks of a step, which follow from its number."""
+        """Return the name of a shape and the tasks of a step; the number `step` determines both."""
         self._rng = np.random.default_rng([self._seed, step])
         names = list(self._shapes)
         weights = np.array([self._shapes[name].weight for name in names])
@@ -111,7 +114,7 @@ class Source:
         return name, {key: np.stack([task[key] for task in tasks]) for key in tasks[0]}
 
     def task(self, shape: Shape) -> Task:
-        """Return a task: training records, others, and the public facts of both."""
+        """Draw a task: records for training, records for the loss, and public facts."""
         rng, task = self._rng, None
         while task is None:
             few = max(1, shape.columns // 3) if shape.columns > 12 else 1
@@ -120,7 +123,7 @@ class Source:
         return task
 
     def _draw_table(self, wanted: int, n_classes: int) -> Columns:
-        """Draw a table with a third of the wanted columns at least."""
+        """Draw a table with at least a third of the `wanted` columns."""
         rng = self._rng
         while True:
             if rng.random() < self._real and wanted < 30 and self._names:
@@ -141,7 +144,10 @@ class Source:
                 return table
 
     def _draw_label(self, table: Columns, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw a label, the table's own or one of its columns; return it and the other columns."""
+        """Draw a label: one of the table's or one made from a column.
+
+        Returns the label of each record, and the numbers of the remaining columns in random order.
+        """
         rng, columns = self._rng, self._rng.permutation(table.codes.shape[1])
         labels, j = table.labels, columns[0]
         if labels.size and rng.random() < 0.5:
@@ -167,7 +173,7 @@ class Source:
         return rng.integers(0, n_classes, width)[codes], columns[1:]
 
     def _try_task(self, shape: Shape, wanted: int) -> Task | None:
-        """Draw a task; None if its label tells one class alone, or no column is left."""
+        """Draw a task; None if it has too few records, no column, or almost only one class."""
         rng = self._rng
         table = self._draw_table(wanted, shape.n_classes)
         y, columns = self._draw_label(table, shape.n_classes)
@@ -189,14 +195,14 @@ class Source:
         rows = rng.choice(len(y), n + n_queries, replace=False)
         codes, y = table.codes[rows][:, columns].astype(np.int64), y[rows]
         if rng.random() < 0.12:
-            y = rng.permutation(y)  # columns that tell nothing
+            y = rng.permutation(y)  # columns carry no information on the label
         n_bins, ordered = table.n_bins[columns].copy(), table.ordered[columns].copy()
         if rng.random() < 0.3 and codes.shape[1] < shape.columns:
             codes, n_bins, ordered = self._copy_columns(codes, n_bins, ordered, shape.columns)
         return self._cut_to_shape(shape, codes, y, n_bins, ordered, n)
 
     def _draw_kept(self, y: NDArray[Any], n_classes: int) -> NDArray[Any]:
-        """Draw the records that stay where some classes become rare."""
+        """Draw records to keep, such that some classes become rare; return their positions."""
         chances = np.exp(-self._rng.exponential(2.0, n_classes))
         chances /= chances[np.unique(y)].max()
         return np.flatnonzero(self._rng.random(len(y)) < chances[y])
@@ -204,7 +210,7 @@ class Source:
     def _copy_columns(
         self, codes: NDArray[Any], n_bins: NDArray[Any], ordered: NDArray[Any], most: int
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Add copies of columns, some of them with other values in some records."""
+        """Add copies of columns; in some copies, values are exchanged between some records."""
         rng, d = self._rng, codes.shape[1]
         one = rng.integers(d) if rng.random() < 0.6 else None
         for _ in range(rng.integers(1, min(6, most - d) + 1)):
@@ -225,11 +231,11 @@ class Source:
         ordered: NDArray[Any],
         n: int,
     ) -> Task:
-        """Draw a budget, merge bins by it, and write everything into arrays of the shape."""
+        """Draw a budget, merge bins as the public rule does, and return arrays of the shape."""
         rng, d = self._rng, codes.shape[1]
         ends = shape.scales if rng.random() < 0.9 else (LEAST_SCALE, MOST_SCALE)
         scale = np.exp(rng.uniform(*np.log(ends)))
-        # The number of bins of the public rule, or one near it.
+        # Maximum number of bins: as in the public rule, or similar.
         by_rule = max(rng.choice([4, 6, 8]), BINS_PER_ROOT * np.sqrt(scale))
         by_rule *= np.exp(rng.normal() * 0.2)
         most = max(2, min(shape.bins, int(by_rule)))
@@ -241,14 +247,14 @@ class Source:
                 codes[:, j] = np.minimum(codes[:, j], shape.bins - 1)
                 n_bins[j] = shape.bins
             if rng.random() < 0.01:
-                codes[:, j] = 0  # a column of one value
-        # Each record may stand for many.
+                codes[:, j] = 0  # a column with a single value
+        # A training record may stand for several equal ones.
         weight = np.exp(rng.uniform(0, 5)) if rng.random() < 0.15 else 1.0
         laplace = rng.random() < 0.3
         sigma = n * weight / (scale * np.sqrt(2.0 * d))
         if laplace and rng.random() < 0.5:
             sigma *= np.sqrt(d)
-        # Where a record may be added, the number of records is an estimate.
+        # Under add-remove, the number of records is secret, and a fit knows only an estimate.
         guess = np.exp(rng.normal() * 0.3) if rng.random() < 0.3 else 1.0
         return {
             **_padded("t", codes[:n], y[:n], weight, shape.records, shape.columns),
@@ -271,7 +277,7 @@ def _fill(array: NDArray[Any], values: Any) -> NDArray[Any]:
 def _padded(
     which: str, codes: NDArray[Any], y: NDArray[Any], weight: float, records: int, columns: int
 ) -> Task:
-    """Return codes, labels and weights of records; padding weighs nothing."""
+    """Return codes, labels and weights of records, padded with rows of weight 0."""
     n, d = codes.shape
     padded = np.zeros((records, columns), np.uint8)
     padded[:n, :d] = codes

@@ -1,9 +1,9 @@
 """Train the network: ``python decoder/train.py STATE --pool FOLDER [--steps N | --minutes M]``.
 
-STATE has the weights, their average over the last steps, the optimizer and the number of steps; a
-training goes on from it if it is there. FOLDER has simulated tables (decoder/tables.py), and
-PRIVCURVE_DATA the public ones. The tasks and the noise of a step follow from its number and the
-seed, so that a training that was interrupted ends as one that was not.
+STATE is a file with the weights, their average over the last steps, the state of the optimizer and
+the number of steps. If the file exists, the training continues from it. FOLDER has simulated tables
+(decoder/tables.py), and PRIVCURVE_DATA the public ones. The number of a step and the seed determine
+its tasks and noise, so that an interrupted training ends with the same weights as any other.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ import network
 from tasks import Shape, Source
 
 RATE = 7e-4
-WARM_UP = 300  # the rate rises over so many steps
-# How much of the average stays, at most, in a step.
+WARM_UP = 300  # number of steps over which the learning rate rises
+# Maximum factor by which a step keeps the old average of weights.
 MOST_KEPT = 0.9995
-# The loss is of all releases, by their number, and of the log-loss and a soft error.
+# Weights of the releases in the loss, by the number of releases (OF_RELEASES), and weights of the
+# log-loss and the soft error (OF_MEASURES).
 OF_RELEASES = {
     3: (0.2, 0.2, 0.6),
     6: (0.1, 0.1, 0.15, 0.15, 0.2, 0.3),
@@ -41,7 +42,7 @@ OF_RELEASES = {
 }
 OF_MEASURES = (1.0, 0.3)
 STEPS_PER_LINE = 100
-AHEAD = 4  # batches that are drawn meanwhile
+AHEAD = 4  # number of batches that are drawn in advance, during the steps
 
 OPTIMIZER = optax.chain(
     optax.clip_by_global_norm(1.0),
@@ -50,7 +51,7 @@ OPTIMIZER = optax.chain(
 
 
 class State(NamedTuple):
-    """A state of the training."""
+    """The state of a training after `n_steps` steps; `average` is the average of the weights."""
 
     weights: Any
     average: Any
@@ -59,7 +60,7 @@ class State(NamedTuple):
 
 
 def main() -> None:
-    """Train for as long as the command line says."""
+    """Read the command line, and train."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("state", type=Path)
     parser.add_argument("--pool", type=Path, required=True, help="folder of simulated tables")
@@ -87,7 +88,7 @@ def main() -> None:
 
 
 def rate_at(step: int, rate: float, fall_from: int | None = None, last: int | None = None) -> float:
-    """Compute the learning rate of a step: it rises first, and falls from `fall_from` to `last`."""
+    """Return the learning rate of a step: it rises at first, and falls to 0 after `fall_from`."""
     risen = rate * min(1.0, (step + 1) / WARM_UP)
     if fall_from is None or last is None or step < fall_from:
         return risen
@@ -101,7 +102,7 @@ def train(
     rate: Callable[[int], float] = lambda step: rate_at(step, RATE),
     seed: int = 0,
 ) -> State:
-    """Train until `ends(n_steps)` holds; write the state now and then, and at the end."""
+    """Train until `ends(n_steps)`; write the state every `STEPS_PER_LINE` steps and at the end."""
     state = read(path) if path.exists() else begin(seed)
     losses: dict[str, list[Any]] = {}
     start, before = time.monotonic(), state.n_steps
@@ -129,7 +130,7 @@ def begin(seed: int) -> State:
 
 
 def read(path: Path) -> State:
-    """Return a state from its file. Read only your own files: a pickle can run code."""
+    """Read a state. Only read your own files: a pickle can execute code."""
     with path.open("rb") as stream:
         *trees, n_steps = pickle.load(stream)
     weights, average, optimizer = jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), trees)
@@ -137,7 +138,7 @@ def read(path: Path) -> State:
 
 
 def write(state: State, path: Path) -> None:
-    """Write a state, at once or not at all."""
+    """Write a state atomically."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as stream:
         pickle.dump((*jax.tree.map(np.asarray, tuple(state[:3])), state.n_steps), stream)
@@ -145,7 +146,7 @@ def write(state: State, path: Path) -> None:
 
 
 def _draw_ahead(source: Source, first: int) -> Iterator[tuple[str, Any]]:
-    """Yield the batches from a step on; the next ones are drawn meanwhile, one after another."""
+    """Yield the batches from step `first` on; another thread draws the next `AHEAD` ones."""
     with ThreadPoolExecutor(1) as pool:
         waiting = [pool.submit(source.batch, first + k) for k in range(AHEAD)]
         step = first + AHEAD
@@ -156,7 +157,7 @@ def _draw_ahead(source: Source, first: int) -> Iterator[tuple[str, Any]]:
 
 
 def n_releases(shape: Shape, scale: float, step: int) -> int:
-    """Return how many releases the tasks of a step have: more, where the public rule has more."""
+    """Return the number of releases of a step's tasks: more where the public rule has more."""
     if shape.bins < 32:
         return 3
     if shape.bins == 32:
@@ -166,7 +167,7 @@ def n_releases(shape: Shape, scale: float, step: int) -> int:
 
 @cache
 def make_step(shape: Shape, n_releases: int) -> Any:
-    """Return a compiled step for tasks of a shape."""
+    """Return a compiled function that trains one step with tasks of a shape."""
 
     def total(weights: Any, key: Any, batch: Any) -> tuple[Any, Any]:
         def of_task(key: Any, task: Any) -> Any:
@@ -192,7 +193,10 @@ def make_step(shape: Shape, n_releases: int) -> Any:
 
 
 def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) -> tuple[State, Any]:
-    """Return the next state, and the log-loss after each release as a part of the base rate's."""
+    """Return the next state, and the log-loss after each release.
+
+    The log-loss is divided by the log-loss of the base rates of the classes.
+    """
     i = state.n_steps
     key = jax.random.fold_in(jax.random.PRNGKey(seed), i)
     kept = jnp.float32(min(MOST_KEPT, (i + 1) / (i + 10)))

@@ -134,7 +134,7 @@ def test_an_method_without_a_setting_is_failed_with_its_reason():
 def test_wrong_input_is_named():
     with pytest.raises(ValueError, match=r"method must be one of .*; got 'majority'"):
         accuracy.accuracy_table(selected(), refits(), 3, DATASETS, METHODS[:1])
-    with pytest.raises(ValueError, match="a repeat appears twice"):
+    with pytest.raises(ValueError, match="two fresh trainings have the same repeat"):
         table(pd.concat([refits(), refits()]))
     fresh = refits()
     fresh.loc[(fresh["dataset"] == "adult") & (fresh["repeat"] == 1), "fold"] = "1/5"

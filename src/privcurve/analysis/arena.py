@@ -1,4 +1,7 @@
-"""Statistics over the tables of the arena: means, differences to a reference, what can be found."""
+"""Statistics over the datasets of the arena, which are called tables here.
+
+They are mean scores, differences to a reference method, and which differences tests can find.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from privcurve.analysis import ranks
 from privcurve.analysis.measures import RANKED, cost, error_factor, share_held_out
 from privcurve.lazy import pd
 
-# Resamples of the tables behind an interval, and its level.
+# Number of bootstrap samples for a confidence interval, and its level.
 RESAMPLES, LEVEL = 10_000, 0.95
-# A difference on a table counts from so many standard errors on.
+# A difference on a table is a win or a loss if it exceeds this many standard errors.
 STANDARD_ERRORS = 2.0
 WINS, EVEN, LOSSES = "wins", "level", "losses"
 
-# What says which methods may be compared: the same neighbours, and both with δ or both without.
+# Columns that identify a split. Runs of two methods on the same split are a pair.
 PLACE = ["dataset", "fold", "split"]
 MEAN_COLUMNS = [
     *("epsilon", "method", "n_datasets", "n_splits", *RANKED),
@@ -33,11 +36,12 @@ COLUMNS = [
 
 
 def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
-    """Return means over tables of each method at each ε.
+    """Return the mean scores of each method over tables, at each ε.
 
-    A table counts once, with the mean of its splits. ``lost_…`` is by how much the method `free`,
-    which has no ε, is ahead on average. `n_splits` is the least number of splits of a table,
-    `seconds` the mean of a fit, `memory` the largest of a process, in MiB.
+    Each table counts once, with the mean over its splits. The column ``lost_<measure>`` is the
+    mean difference by which the method `free`, which is not private, is better. `n_splits` is the
+    smallest number of splits of a table, `seconds` the mean duration of a fit, `memory` the largest
+    peak memory of a process in MiB.
     """
     of_table = table_means(runs)
     best = of_table[of_table["method"] == free].set_index("dataset")
@@ -56,10 +60,10 @@ def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
 
 
 def find_references(runs: pd.DataFrame, learner: str) -> dict[str, str]:
-    """Return for each method with ε the method of a learner with the same terms.
+    """Return for each private method the method of `learner` with which it is compared.
 
-    The terms are the neighbours, and whether δ is above 0. Methods of the learner itself, and those
-    for whose terms it has no method, are left out.
+    Both methods have the same neighbouring relation, and either both or neither have δ > 0. The
+    result omits the methods of `learner`, and methods without such a counterpart.
     """
     first = runs[runs["epsilon"].map(math.isfinite)].drop_duplicates("method")
     terms = dict(
@@ -76,13 +80,13 @@ def find_references(runs: pd.DataFrame, learner: str) -> dict[str, str]:
 def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
     """Compare methods with their references over the tables, by each measure, at each ε.
 
-    `difference` is by how much a method is ahead on average of the tables, on the splits that both
-    have; the interval is the bootstrap's, over tables. A table is a win or a loss if its difference
-    is beyond `STANDARD_ERRORS` of its standard errors, which cover the draw of the records
-    (:func:`.measures.error_factor`); one split has none, so such tables count for none of the
-    three. `p_value` is of the exact Wilcoxon test over tables, `p_holm` with Holm's correction for
-    all methods of a measure and ε, and `least_p` what it would be if the method were ahead on all
-    tables and no other method's p-value were smaller.
+    `difference` is the mean over tables of how much better the method is, on the splits that both
+    methods have. `low` and `high` are the ends of its bootstrap interval over tables. A table is a
+    win or a loss if its difference exceeds `STANDARD_ERRORS` standard errors, which cover the draw
+    of the records (:func:`.measures.error_factor`); otherwise it is level. A table with one split
+    has no standard error and is not counted. `p_value` is from the exact Wilcoxon test over tables;
+    `p_holm` has Holm's correction for all methods of a measure and ε. `least_p` is the
+    `p_holm` of a method that is better on every table, if no other method has a smaller p-value.
     """
     rows: list[dict[str, Any]] = []
     split = {method: part for method, part in runs.groupby("method", sort=False)}
@@ -109,7 +113,7 @@ def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _compare_tables(gaps: pd.Series) -> dict[str, Any]:
-    """Compare a method with its reference by the gaps of their splits."""
+    """Return a row of :func:`compare` from the differences on single splits, indexed by `PLACE`."""
     means, counts = [], dict.fromkeys((WINS, EVEN, LOSSES), 0)
     for _, part in gaps.groupby(level="dataset", sort=True):
         values = part.round(12).tolist()
@@ -125,9 +129,9 @@ def _compare_tables(gaps: pd.Series) -> dict[str, Any]:
 
 
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """Return an interval of the mean of values by resampling these, of the level `LEVEL`.
+    """Return the ends of a bootstrap interval for the mean of `values`, with the level `LEVEL`.
 
-    The resamples are the same at each call.
+    Equal values give equal results, as the random numbers have a fixed seed.
     """
     given = np.asarray(values, dtype=np.float64)
     draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(given), (RESAMPLES, len(given)))
@@ -137,12 +141,12 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 
 
 def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> int | None:
-    """Return the largest sum of ranks against a method at which a difference is still found.
+    """Return the largest sum of ranks of lost tables at which a difference is significant.
 
-    That is by the exact Wilcoxon test with Holm's correction for so many methods, where this one's
-    p-value is the smallest. None if no sum will do.
+    The test is the exact Wilcoxon test, with Holm's correction for `n_methods` methods of which
+    this one has the smallest p-value. The result is None if no sum is significant.
     """
-    # How many of the 2ⁿ choices of signs have each sum of ranks.
+    # chances[s] is the probability that the ranks with a negative sign have the sum s.
     chances = np.ones(1)
     for rank in range(1, n_tables + 1):
         none = np.zeros(rank)
@@ -152,12 +156,12 @@ def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> i
 
 
 def least_tables(n_methods: int, level: float = ranks.LEVEL) -> int:
-    """Return the number of tables below which no difference can be found."""
+    """Return the smallest number of tables with which a difference can be significant."""
     return next(n for n in itertools.count(1) if n_methods * 2.0 ** (1 - n) < level)
 
 
 def table_means(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of the splits of each table, method and ε."""
+    """Return the mean scores over the splits, for each table, method and ε."""
     groups = runs.groupby(["epsilon", "method", "dataset"], sort=False)
     means = groups[[*RANKED, "seconds"]].agg(_mean)
     return means.assign(n_splits=groups.size(), memory=groups["memory"].max()).reset_index()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-# In figures: the value of a key, such as a parameter, for methods that do not have it.
+# In figures: stands for the value of a key, such as a parameter, that a method does not have.
 NONE = "none"
 
 

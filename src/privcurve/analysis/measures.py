@@ -269,7 +269,7 @@ def share_held_out(fold: str) -> float:
 
 
 def error_factor(n: int, share: float) -> float:
-    """Return the standard error of a mean over `n` repeats, divided by their standard deviation.
+    """Return the standard error of a mean over `n` repeats per standard deviation of a repeat.
 
     `share` is the share h of the records that a repeat holds out and scores; 0 for a test part. On
     a test part, which all repeats score, the factor is 1/√n. The standard error then covers the

@@ -53,7 +53,7 @@ class Candidate:
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return the candidate of the settings of both together; keep `n_best` settings."""
+        """Return a candidate with the `n_best` best settings of both candidates."""
         return Candidate(
             self.key,
             self.carried,

@@ -35,7 +35,7 @@ def write(name: str, finding: Finding, tried: str) -> None:
 
 
 def is_current(name: str) -> bool:
-    """Return whether a learner's result exists and is of the present code."""
+    """Return whether a learner's result exists and was found with the present code."""
     try:
         content = json.loads(own.contract_file(name).read_text("utf-8"))
         return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]

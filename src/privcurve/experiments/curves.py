@@ -70,7 +70,7 @@ class CurveData(NamedData, Protocol):
 class Curve:
     """A method of a study on a dataset, and the list of its runs, whether trained or not.
 
-    A curve has all of its runs. The elements of `parts` are curves with the runs of one job.
+    A curve of :func:`curves_of` has all of its runs; an element of `parts` has one job's runs.
     """
 
     study: Study
@@ -82,7 +82,7 @@ class Curve:
     grid: tuple[Runs, ...] = ()
     fresh: tuple[Split, ...] = ()  # splits for fresh trainings of selected settings
     # Name of a part of the runs at one ε: 3-of-8 (of the grid), or best or best~1-of-2 (fresh
-    # trainings); empty if it has all runs at its ε.
+    # trainings); empty for a curve with all runs at its ε.
     part: str = ""
 
     @cached_property
@@ -123,7 +123,7 @@ class Curve:
         return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
 
     def cut(self) -> list[Curve]:
-        """Return the curve in parts of at most `most` seconds, as far as single runs allow.
+        """Return the curve in parts of at most `most` seconds, or of a single longer run.
 
         A curve at several ε, or one that takes less, is returned as a whole.
         """
@@ -147,7 +147,7 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid at its only ε in pieces that are not divided further.
+        """Yield the grid of a curve with one ε in pieces that are not divided further.
 
         Points that share expensive work stay together if their piece takes at most `most` seconds.
         """
@@ -206,7 +206,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """The range of ε of this part, for a file name; empty if it has all ε of the method."""
+        """The range of ε of this part, for a file name; empty for all ε of the method."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -245,13 +245,13 @@ class Curve:
 
     @property
     def final_splits(self) -> list[Split]:
-        """The splits of the second round; empty if there is no second round."""
+        """The splits of the selection's second round; empty if there is no second round."""
         second = self.finalists
         return self.study.final_splits(second.draws) if second else []
 
     @property
     def n_final(self) -> int:
-        """Number of runs in the second round at each ε."""
+        """Number of runs in the selection's second round at each ε."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return n_finalists * len(self.final_splits)
@@ -326,7 +326,7 @@ class Curve:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Approximate number of rows in a fit, columns and classes, for estimates of cost."""
+        """Approximate numbers of rows, columns and classes of a fit, to estimate its seconds."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -343,7 +343,7 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """Number of fresh trainings and of runs of the second round, which depend on the grid."""
+        """Number of runs that depend on the grid: second round and fresh trainings."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property
@@ -353,7 +353,7 @@ class Curve:
 
     @property
     def fresh_seconds(self) -> float:
-        """Estimated seconds of the second round and the fresh trainings."""
+        """Estimated seconds of the selection's second round and of the fresh trainings."""
         return self.n_fresh * self.mean_seconds
 
     @cached_property

@@ -5,8 +5,8 @@ for a part of the runs at one ε.
 
 The name of a job's file contains the method, ε, and a digest of everything but the data that
 determines the job. A file with the name of a job of the present study is therefore valid, unless
-the data have changed or trainings have failed. Both can be seen from facts in the file (`is_done`);
-it is then made again.
+the data have changed or trainings have failed. Facts in the file show whether this has happened
+(`is_done`); if so, the job runs again.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the runs in the job's file, and the runs on which it selected."""
+        """Which code trained the job's runs, and the runs by which settings were selected."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
@@ -169,8 +169,9 @@ class Job:
     def read_grid(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
         """Return the runs of a curve's grid; `checksum` is of the present encoded data.
 
-        Raises IncompleteError if the file is missing or damaged, or has runs of other data or other
-        runs. With the checksum None, the data are not compared.
+        Raises IncompleteError if the file is missing or damaged, or if its runs were trained on
+        other data or are not the runs of this grid. With the checksum None, the data are not
+        compared.
         """
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
         frame = self._read(curve.grid_name, [*columns, *keys], checksum)
@@ -255,8 +256,8 @@ class StudyJobs:
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Yield the runs of a curve's grid, job by job, which limits the memory that is needed.
 
-        Raises IncompleteError if a file is missing or damaged, or has runs of other data or other
-        runs.
+        Raises IncompleteError if a file is missing or damaged, or if its runs were trained on other
+        data or are not the runs of this grid.
         """
         checksum = curve.checksum
         for part in (part for part in curve.parts if part.grid):

@@ -62,7 +62,7 @@ def measures(learner: Any) -> str | None:
 
 
 def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str, float | None]:
-    """Return the value of each measure, by name; None if the learner lacks what it needs.
+    """Return each measure by name; None for a measure that needs an output the learner lacks.
 
     `given` has the learner's outputs under the keys `SCORES`, `RANKS` and `CHANCES`.
     """

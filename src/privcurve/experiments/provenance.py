@@ -67,7 +67,7 @@ FACTS = (
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# Environment variable: if it is set, jobs retrain runs that other code has trained.
+# Environment variable: if it is not empty, jobs retrain runs that other code has trained.
 FRESH = "PRIVCURVE_FRESH"
 
 # Numbers of runs: by learners (names joined by `PLUS`), then by the checksum of the code.
@@ -189,7 +189,7 @@ class Stamps:
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether a run has no checksum, and the learners' such runs are not adopted."""
+        """Return whether `code` is `UNKNOWN`, and such runs of the learners are not adopted yet."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
@@ -214,7 +214,7 @@ class Stamps:
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return the learners with runs of other code: the number of these, and of all runs."""
+        """Return, by learners with runs of other code, the number of such runs and of all runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]

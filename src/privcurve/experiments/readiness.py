@@ -29,9 +29,10 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
 def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Raise ValueError if a study cannot be trained and scored on a dataset.
 
-    Possible reasons: a label has too few records, or a person has records in both parts; or a
-    learner has no probabilities for the log loss, needs a public fact that the dataset lacks,
-    supports fewer classes, or pays for fewer answers than the records to score.
+    Possible reasons: a label has too few records; a person has records both in the training part
+    and in the test part; or a learner cannot be scored by the log loss (it has no probabilities),
+    needs a public fact that the dataset lacks, supports fewer classes, or pays per prediction and
+    has paid for fewer predictions than there are records to score.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)

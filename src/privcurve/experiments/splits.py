@@ -109,9 +109,9 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Return a share of `rows` for each label, at least one row: those smallest in `order`.
+    """Return a share of `rows` of each label, at least one row: the first ones by `order`.
 
-    `y` are the labels and `order` the random order of all records; `rows` are positions.
+    `y` has the labels and `order` the random ranks of all records; `rows` are positions in them.
     """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
@@ -137,7 +137,7 @@ def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
 
 
 def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
-    """Return the distinct rows of encoded records, each with the number of its records."""
+    """Return the distinct rows of encoded records, and how many records equal each row."""
     return Records(*distinct(X, y), np.array(domain.n_bins))
 
 

@@ -32,15 +32,15 @@ from privcurve.stored import spoken
 
 # A group's sample takes at most this many estimated seconds, but has at least this many runs.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Maximum number of runs of a part at one ε that are looked up in the store. One would not do: some
-# of them may have been trained by yet other code.
+# Maximum number of runs of a part at one ε that are looked up in the store. A single one could be
+# a run of a different group, as several versions of the code may have trained a part.
 MOST_CANDIDATES = 20
 # Results that may differ between two trainings of a run.
 TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):
-    """Runs of a group in a job's file: curve, name and fact of the runs, and their number."""
+    """The runs of a group in one job's file; `fact` is the file's fact about the runs `name`."""
 
     job: Job
     curve: Curve

@@ -112,7 +112,7 @@ class Trainer:
         # Which code trained the runs so far, both stored and new ones.
         self.trained: Trained = {}
         self._version = method.version
-        self._learners: dict[str, str] = {}  # learners of settings, by the settings' texts
+        self._learners: dict[str, str] = {}  # names of a setting's learners, by the setting
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 

@@ -147,6 +147,6 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
-    """Return the curve's points with one of these pairs of ε and setting (canonical JSON)."""
+    """Return the curve's points whose pair of ε and setting (canonical JSON) is in `pairs`."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

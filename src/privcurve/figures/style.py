@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # and its black (reserved for baselines), and with Tol's wine as a seventh. The order alternates
 # dark and light, so that neighbours differ in grey too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
-# The same on a dark background: equally distinct, also for colour-blind readers.
+# The colours for a dark background: equally distinct, also for colour-blind readers.
 DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
@@ -158,9 +158,10 @@ class CurveStyle:
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the colour and the marker of each method, of which no two are alike.
+    """Return the colour and the marker of each method; two methods have different looks.
 
-    A method in `LOOKS` has its own, the others in alphabetical order the next free ones.
+    A method has the look that `LOOKS` lists for it. If none is listed, or another method has it
+    already, the method gets a free look.
     """
     looks = _methods(methods)
     return {name: (COLOURS[colour], MARKERS[marker]) for name, (colour, marker) in looks.items()}
@@ -178,9 +179,9 @@ def _methods(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _free_look(name: str, used: Collection[tuple[int, int]]) -> tuple[int, int]:
-    """Return one of the colours in least use, and a marker that no other of this colour has.
+    """Return a colour that `used` contains least often, and a marker not yet used with it.
 
-    Among these the choice follows from the name.
+    If there are several, the name decides, so that a method has the same look in each figure.
     """
     number = int(hashlib.sha256(stored(name).encode()).hexdigest()[:8], 16)
     times = Counter(colour for colour, _ in used)
@@ -194,10 +195,11 @@ def _turned(n: int, start: int) -> list[int]:
 
 
 def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[str, str]]:
-    """Return the colour and the marker of each curve, given its method and the rest of its look.
+    """Return the colour and the marker of each curve.
 
-    A curve looks as its method does. If an earlier curve of this method has the same rest, it gets
-    a look that no method and no other curve has.
+    `curves` has the method of each curve, and the rest of its look, such as the line style. A curve
+    has the colour and marker of its method, unless an earlier curve of this method has the same
+    rest: then it gets a look that no method and no other curve has.
     """
     of_methods = _methods(method for method, _ in curves.values())
     taken: set[tuple[str, Hashable]] = set()
@@ -210,12 +212,12 @@ def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[s
 
 
 def name_missing(names: Sequence[str], width: int = TITLE) -> str:
-    """Return the lines that name methods without a place in a panel; empty if there are none."""
+    """Return a text that names the methods without a curve in a panel; empty without names."""
     return textwrap.fill(f"without {', '.join(names)}", width) if names else ""
 
 
 def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
-    """Return the dashes of methods that are horizontal lines, by name if listed."""
+    """Return the dash pattern of each method that is drawn as a horizontal line."""
     names = list(dict.fromkeys(methods))
     numbers = {name: DASHES_OF[name] for name in names if name in DASHES_OF}
     for name in sorted(set(names) - set(numbers)):
@@ -312,9 +314,9 @@ def write_ticks(axis: Axis) -> None:
 
 
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
-    """Choose the positions to label: the outermost, then in order those with enough distance.
+    """Choose the positions to label: the outermost, then others in the order of `places`.
 
-    The minimum distance is a share of the distance between the outermost.
+    Chosen positions are more than `share` of the distance between the outermost ones apart.
     """
     position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]

@@ -29,7 +29,8 @@ EPSILON = "epsilon"
 KEYS = ["dataset", EPSILON]
 # ε = ∞, which means training without privacy, as `key_text` writes it.
 NO_NOISE = "inf"
-# Column of the standard error of a mean over places, computed by leaving out each split in turn.
+# Name of the column with the standard error of a claim's mean value, which is computed by leaving
+# out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
     "name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest",
@@ -65,7 +66,7 @@ class Computed:
     is called once with the runs of all splits and, for the standard error, once without each split.
     """
 
-    text: str  # names the value in the criterion; {value} and {over} come from the claim
+    text: str  # phrase for the value in the table; the claim fills {value} and {over}
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
     has_error: bool  # whether a standard error over splits makes sense
 
@@ -140,7 +141,7 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]])
 
 
 def check(claim: Mapping[str, Any]) -> None:
-    """Raise ValueError if an option of a claim has no effect, or another effect than it says."""
+    """Raise ValueError if options of a claim contradict each other or would have no effect."""
     keys, name = claim.get("by", KEYS), f"claim {claim['name']}"
     for word in ("over", "less_by"):
         for stray in claim.get(word, ()):
@@ -387,13 +388,13 @@ def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Se
 
 
 def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
-    """Return the key of each row."""
+    """Return the key of each row: the values of the columns `keys`, as texts."""
     rows = frame[list(keys)].itertuples(index=False, name=None) if keys else [()] * len(frame)
     return [tuple(map(key_text, row)) for row in rows]
 
 
 def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
-    """Return the columns that identify a claim's rows: of `by`, `where`, `less` and `less_by`."""
+    """Return the columns that `by`, `where`, `less` and `less_by` of a claim name."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -447,7 +448,7 @@ def _compared_values(
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the ε of each row as text; ∞, which matches every ε, if `names` lack ε."""
+    """Return the ε of each row as text; if ε is not in `names`, ∞, which matches every ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 

@@ -280,7 +280,7 @@ def _average_fresh(
     """
     if fresh["repeat"].duplicated().any():
         what = f"{row['dataset']}, {row['method']}, ε = {row['epsilon']:g}"
-        raise ValueError(f"{what}: a repeat appears twice")
+        raise ValueError(f"{what}: two fresh trainings have the same repeat number")
     fresh = fresh.set_index("repeat").reindex(range(1, n_repeats + 1))
     failed = fresh[fresh["status"].ne("ok") | fresh["accuracy"].isna()]
     error = None

@@ -63,7 +63,8 @@ def titles_of(study: Study) -> dict[str, str]:
         )
         for name, method in methods
     }
-    # A study may have a learner called `raw` if it has no model on raw columns.
+    # The study's titles replace those of the references: a study without a model on raw columns
+    # may have a learner called `raw`.
     return REFERENCES | titles
 
 
@@ -216,7 +217,7 @@ class Ranking:
         return "; ".join([*parts, *self._reservations(best), *self._failures()])
 
     def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
-        """Return the sentence if no learner beats a constant prediction: what could change that."""
+        """Return the sentence for an ε at which no learner beats a constant prediction."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
@@ -257,8 +258,9 @@ class Ranking:
     def _reservations(self, best: pd.Series) -> list[str]:
         """Return reservations about the recommendation, as phrases.
 
-        They say that the best learner's ε is weaker than a proved ε that covers hyperparameters or,
-        if it is not, that a learner with uncovered hyperparameters has a better score.
+        If the ε of the best learner is not proved, or does not cover its hyperparameters, the
+        phrase says so. Otherwise it names a learner with a better score whose hyperparameters ε
+        does not cover, if there is one.
         """
         if best.get("kind") == NOT_COVERED:
             return ["its hyperparameters were chosen without privacy"]

@@ -1,4 +1,4 @@
-"""The arena: private classifiers on tables that set nothing, of studies or beside a file."""
+"""The arena: tables and figures that compare private classifiers over many datasets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from privcurve.outputs.runs import Runs, suite_of
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
-# The copy of the results that this version of privcurve carries.
+# Word that stands for the file of results that this version of privcurve contains.
 FROZEN = "frozen"
 FROZEN_FILE = Path("resources/arena/results.parquet")
 REFERENCE = "privgam"
@@ -60,22 +60,22 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
-# What tables and figures of the second suite add.
+# Added to the captions and notes of tables about the second suite.
 SET_ON_CAPTION = ", on tables that set PrivGAM"
 SET_ON_NOTE = (
     "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
     "network: PrivGAM's results are too good."
 )
-# Matplotlib's keywords for each method.
+# Matplotlib's keywords for the line of each method, by its name.
 Looks = Mapping[str, Mapping[str, Any]]
 
 
 class Arena(Output):
-    """Tables, figures and a file of all runs: methods of several studies, or of one beside a file.
+    """Tables, figures and a file that compare methods of one study, of several, or with a file.
 
-    In a study of studies it combines their ``runs``, in another one it has the study's own;
-    `against` puts them beside those of a file. All tables are of one suite, so that no mean has
-    tables that set PrivGAM beside others.
+    The output reads the output ``runs`` of the study or, in a study of studies, of each of them.
+    With `against`, it compares these runs with the runs in a file. All datasets must be of one
+    suite, so that no mean mixes datasets that set constants of PrivGAM with others.
     """
 
     word: ClassVar[str] = "arena"
@@ -155,7 +155,7 @@ class Arena(Output):
 
 
 def mixed_suites(suites: Mapping[str, str]) -> str | None:
-    """Return a message if tables, given with their suites, are not all of one suite."""
+    """Return a message if datasets are of different suites; `suites` has the suite by dataset."""
     firsts = {suite: name for name, suite in reversed(list(suites.items()))}
     if len(firsts) < 2:
         return None
@@ -164,19 +164,21 @@ def mixed_suites(suites: Mapping[str, str]) -> str | None:
 
 
 def suite_notes(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return the note of tables of the second suite."""
+    """Return a note if runs are on datasets of the second suite; otherwise no note."""
     return (SET_ON_NOTE,) if runs["suite"].eq(run_files.SET_ON).any() else ()
 
 
 def against_file(word: str) -> Path:
-    """Return the file of runs that an option names."""
+    """Return the path of the file of runs that the option `against` names."""
     return home() / FROZEN_FILE if word == FROZEN else Path(word)
 
 
 def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return runs and those of a file; methods of the same name are the former's.
+    """Return all runs `own`, and the runs of `others` with the same datasets, hold-outs and ε.
 
-    Only tables, ε and hold-outs of both count, so that each method has the same.
+    Runs of `others` without privacy are kept, too, and runs at every ε if `own` has no private
+    method. Methods of `others` whose name `own` also has are left out. Raises IncompleteError if no
+    run of `others` is left.
     """
     finite = own[own["epsilon"].map(math.isfinite)]
     keys = ["dataset", "fold", "split"]
@@ -190,7 +192,7 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each method, with add-remove, a δ above 0, and whether ε is claimed."""
+    """Return the title of each method, followed by add-remove, δ > 0 and a status but proved."""
     titles = {}
     for row in runs.drop_duplicates("method").to_dict("records"):
         words = [row["title"]]
@@ -205,13 +207,16 @@ def titles_of(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def default_shown(runs: pd.DataFrame) -> list[str]:
-    """Return the methods with ε, in the order of the runs."""
+    """Return the private methods (trained at a finite ε), in the order of the runs."""
     finite = runs[runs["epsilon"].map(math.isfinite)]
     return list(dict.fromkeys(finite["method"]))
 
 
 def means_table(runs: pd.DataFrame, passed: pd.DataFrame) -> Table:
-    """Return the means of all methods over tables, at each ε, beside what each has passed."""
+    """Return the table of mean scores over datasets, and of checks, of each method at each ε.
+
+    `passed` has the checks of methods, as :func:`.checks.read` returns them.
+    """
     facts = runs.drop_duplicates("method").set_index("method")
     facts = facts.join(passed.set_index("method")[["contract", "measured", "reason"]])
     frame = arena.mean_scores(runs, FREE)
@@ -248,7 +253,7 @@ def _epsilon(value: float) -> str:
 
 
 def wins_table(runs: pd.DataFrame) -> Table:
-    """Return all methods beside PrivGAM of the same terms."""
+    """Return a table that compares methods with PrivGAM under the same relation, δ = 0 or δ > 0."""
     titles = titles_of(runs)
     references = arena.find_references(runs, REFERENCE)
     frame = arena.compare(runs, references)
@@ -275,7 +280,7 @@ def wins_table(runs: pd.DataFrame) -> Table:
 
 
 def what_can_be_found(frame: pd.DataFrame) -> list[str]:
-    """Say which differences the tests could have found at all."""
+    """Return a note on which differences the tests can find with this number of datasets."""
     if frame.empty:
         return []
     n_methods = int(frame.groupby(["measure", "epsilon"])["method"].nunique().max())
@@ -299,7 +304,7 @@ def what_can_be_found(frame: pd.DataFrame) -> list[str]:
 def tables_table(
     runs: pd.DataFrame, shown: Sequence[str], epsilon: float, looks: Sequence[str]
 ) -> Table:
-    """Return AUC of methods on each table at one ε; a column a method, the best one in bold."""
+    """Return a table of AUC at one ε: a row per dataset, a column per method, the best in bold."""
     of_table = arena.table_means(runs)
     titles = titles_of(runs)
     columns = [*shown, *(name for name in (FREE, GUESS) if name in set(runs["method"]))]
@@ -330,7 +335,7 @@ def _name_table(name: str, looked: bool) -> str:
 
 
 def draw_means(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
-    """Draw the means of methods over tables against ε, a panel for each measure."""
+    """Draw the mean scores of methods over datasets against ε, with a panel for each measure."""
     style.check_not_empty(means)
     with style.paper():
         figure, panels = style.panels(len(RANKED))
@@ -348,7 +353,7 @@ def draw_means(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> 
 
 
 def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
-    """Draw AUC against ε on each table."""
+    """Draw AUC against ε, with a panel for each dataset."""
     style.check_not_empty(means)
     names = sorted(set(means["dataset"]))
     with style.paper():
@@ -362,7 +367,7 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) ->
 
 
 def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> None:
-    """Draw a curve for each method with ε, a line for each without, and name those without any."""
+    """Draw a curve per private method and a line per other method; name methods without a score."""
     scored = part[part["score"].notna()].sort_values("epsilon")
     for method, look in looks.items():
         rows = scored[scored["method"] == method]
@@ -379,7 +384,7 @@ def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], look
 
 
 def looks_of(runs: pd.DataFrame) -> Looks:
-    """Return matplotlib's keywords for each method, also of a method that has no ε."""
+    """Return matplotlib's keywords for the line of each method, also of methods without privacy."""
     finite = runs["epsilon"].map(math.isfinite)
     facts = runs[finite].drop_duplicates("method").set_index("method")
     ways = facts["status"].str.split(";").str[0]

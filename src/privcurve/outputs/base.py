@@ -106,7 +106,7 @@ class Reads:
 
     # curves whose selected settings and fresh trainings are read
     curves: tuple[tuple[str, str], ...] = ()
-    grids: bool = False  # whether the cross-validation of these curves is also read
+    grids: bool = False  # whether the cross-validation of `curves` is also read
     data: tuple[str, ...] = ()  # datasets whose encoded records or domain are read
     # Datasets whose raw files are also read: the output is made again if a raw file changes, even
     # if the encoded data stays the same.
@@ -124,7 +124,7 @@ class Reads:
 class Output(ABC):
     """Base class of all outputs."""
 
-    word: ClassVar[str]  # its name in a study
+    word: ClassVar[str]  # the output's name in study files
     # Increase this if a change of code changes the bytes of the output's files: all outputs of this
     # kind are then made again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
     version: ClassVar[int] = 1
@@ -269,7 +269,7 @@ class OutputRequest:
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield each point of the study that has results of its own: a setting of a curve at an ε.
+        """Yield each point of the study that has its own results: a setting of a curve at an ε.
 
         A point has the columns that identify it, except the split. A parameter whose value will be
         selected from a grid has a placeholder, which differs from all other values.
@@ -459,7 +459,7 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 def description_of(dataset: str) -> Description:
     """Return the description of a dataset.
 
-    It is cached, so that all of a run uses the same state of its file.
+    It is cached, so that a run uses the same state of the description file throughout.
     """
     return _describe_in(dataset, Path.cwd())
 
@@ -501,7 +501,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return a note that names the datasets of :func:`datasets_of_rule`; no note if it has none."""
+    """Return a note that names the datasets of :func:`datasets_of_rule`; without any, no note."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""What each method of a study has passed: the contract, and the measured beside the claimed ε."""
+"""Checks of each private method of a study: its contract, and a measured lower bound on its ε."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from privcurve.tables.table import MISSING
 
 FILE = "checks"
 
-# A row a method. `measured` is a lower bound on ε with confidence `level` of fits that claim
-# `epsilon`; where it is missing, `reason` says why.
+# Columns of the file, which has a row per method. `measured` is a lower bound, with confidence
+# `level`, on the ε of fits that claim `epsilon`; if it is missing, `reason` says why.
 COLUMNS = [
     "method", "learner", "version", "contract", "epsilon", "delta", "neighbours", "measured",
     "level", "fits", "right", "guessed", "coins", "table", "reason",
@@ -32,7 +32,8 @@ NOTE = (
 class Checks(Output):
     """File ``checks``: the contract of each method's learner, and a lower bound on its ε, as CSV.
 
-    The bound is from guesses of the coins of label canaries (docs/audit.md).
+    The bound comes from guesses of the labels of canary records or, under add-remove, of their
+    presence (docs/audit.md).
     """
 
     word: ClassVar[str] = "checks"
@@ -65,27 +66,27 @@ class Checks(Output):
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write checks to a file."""
+    """Write checks, which have the columns `COLUMNS`, as CSV."""
     replace_file(path, lambda temporary: frame.to_csv(temporary, index=False, lineterminator="\n"))
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a file of checks; without the file, the result has no rows."""
+    """Read a file of checks; if there is no file, the result has no rows."""
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
     return pd.read_csv(path, keep_default_na=False, na_values={"measured": [""]})[COLUMNS]
 
 
 def beside(runs: Path) -> Path:
-    """Return the file of checks of a file of runs."""
+    """Return the path of the file of checks that belongs to a file of runs."""
     return runs.with_name(f"{FILE}.csv")
 
 
 def describe(measured: float) -> str:
-    """Return the measured ε as text."""
+    """Write a measured ε as a lower bound, such as ``≥ 0.85``."""
     return MISSING if pd.isna(measured) else f"≥ {measured:.2f}"
 
 
 def short_contract(text: Any) -> str:
-    """Return the result of the contract without its first word; nothing for a missing one."""
+    """Return the result of a contract check without the word "contract"; a dash if missing."""
     return MISSING if pd.isna(text) else str(text).removeprefix("contract ")

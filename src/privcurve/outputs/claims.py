@@ -92,8 +92,8 @@ class Claims(Output):
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # If the configuration names a user's own folder of studies, the studies of a shipped paper
-        # are not read; they are in the paper's folder, so their names are not misspelt.
+        # Studies in the paper's folder need no check. They may be absent from the plan: if the
+        # configuration names a user's own folder of studies, shipped studies are not read.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 

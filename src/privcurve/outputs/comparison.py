@@ -43,7 +43,7 @@ SAME_RECORDS = (
     "On {datasets} all repeats train on the same records and score the same test part: an "
     "interval there covers the noise of training alone, not the draw of the records."
 )
-# Replaces SAME_RECORDS if some methods train on a share of the records.
+# The note in place of SAME_RECORDS if some methods train on a share of the records.
 OWN_SHARES = (
     "On {datasets} all repeats score the same test part; methods that train on a share "
     "draw their own share of the training part: an interval there covers the noise of "
@@ -338,12 +338,12 @@ def draw(
     styles: Mapping[str, style.CurveStyle],
     reference: str,
 ) -> Figure:
-    """Draw differences to the reference in hundredths, with their intervals.
+    """Draw differences to the reference in percentage points, with their intervals.
 
     `frame` has the differences; if `each` is given, its differences on single datasets are dots. A
-    method right of 0 is better than the reference. The axis is linear within a hundredth of 0 and
-    logarithmic beyond. There is a panel per measure and ε, with a row per method in the style of
-    its learning curve. Below the panels are the names of methods that lack a measure.
+    method right of 0 is better than the reference. The axis is linear up to one percentage point
+    and logarithmic beyond. There is a panel per measure and ε, with a row per method in the style
+    of its learning curve. Below the panels are the names of methods that lack a measure.
     """
     style.check_not_empty(frame)
     names = [measure for measure in MEASURES if measure in set(frame["measure"])]

@@ -179,8 +179,8 @@ def error_frame(
 
     Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
     `gain` is the baseline's error minus the method's error, paired by fold and repeat: a pair of
-    runs has the same records. It is a win or a loss if it exceeds `STANDARD_ERRORS` standard
-    errors. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
+    runs has the same records. A gain beyond ±`STANDARD_ERRORS` standard errors is a win or a
+    loss. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
     counts from 1 among the private methods; ties share the mean of their ranks. A method with a
     failed training or without a selected setting has no error, gain or rank. Methods without
     privacy (ε = ∞) and `unranked` methods have no gain or rank and are never `best`.

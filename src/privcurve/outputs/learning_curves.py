@@ -83,7 +83,7 @@ class LearningCurves(Output):
             )
 
     def files(self, request: OutputRequest) -> Files:
-        # The study's `figure` names the file; it existed before the option `name`.
+        # Without the option `name`, the study's key `figure`, which is older, names the file.
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _list_curves(request.study), request.options["learners"]
         if labels is not None:
@@ -193,7 +193,7 @@ def best_curves(
 
 
 def panel_title(study: Study, name: str) -> str:
-    """Return the title of a dataset's panel, marked if its source trained PrivGAM's network."""
+    """Return a dataset's title, marked if the dataset's source trained PrivGAM's network."""
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
@@ -229,7 +229,7 @@ def draw(
     panels by dataset; panels of datasets with the same `groups` share their y axis. Each of `parts`
     lists methods: their curves have panels of their own, one per dataset and measure. By default
     one part has all methods. A method that lacks a measure has no curve in the panels of this
-    measure, which name it below; the legend names panels that are left out as they have no curve.
+    measure, but is named below them. The legend names panels that are left out for lack of curves.
     The legend ends with the `notes`.
 
     A curve connects a method's finite ε. The score of a method at ε = ∞ is a labelled horizontal
@@ -299,7 +299,7 @@ def draw(
         ends = {lines[method]: name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # labels are placed in the layout of this moment
+        figure.set_layout_engine("none")  # keeps the layout in which labels are placed
         move_apart(labels, figure.dpi / 72)
         for panel, level_lines in levels.items():
             label_lines(panel, level_lines)

@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, Option] = {
 class OneModel(Output):
     """An output about one model, trained on all training records of a dataset.
 
-    Its ε may differ from the study's, and it reads no result of the study.
+    The model's ε may differ from the study's. The output reads no results of the study.
     """
 
     selects: ClassVar[bool] = False
@@ -49,14 +49,14 @@ class OneModel(Output):
         return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
-        """Return the method to train: the learner's first, if it has several."""
+        """Return the method to train: if the learner has several methods, the first."""
         return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # The output reads no curve, whose digest would cover the model. These facts must therefore
-        # contain everything but the data on which the model depends.
+        # The facts must contain everything but the data that determines the model: the output reads
+        # no curve whose digest would cover it.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]

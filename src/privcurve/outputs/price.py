@@ -78,8 +78,8 @@ Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of t
 privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:
 the further drop to the best private learner by rule. ± is the standard error of such a drop.\
 """
-# HistGradientBoostingClassifier stops early only if each label has this many records: it puts one
-# into its validation part and needs one for training.
+# HistGradientBoostingClassifier stops early only if each label has this many records: one for its
+# validation part, and one for training.
 _FEWEST_TO_STOP_EARLY = 2
 
 

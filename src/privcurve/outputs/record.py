@@ -1,9 +1,9 @@
 """Records of what outputs were made from: a small JSON file for each output.
 
 They decide whether an output must be made again. Snakemake's own records do not suffice: they are
-lost with the folder ``.snakemake``, and of the code they see only the command of a job. A record
-here covers the version of the code, the options, the inputs, and the checksums of the files that
-were written.
+lost with the folder ``.snakemake``, and they see changes of code only in the command of a job. A
+record here covers the version of the code, the options, the inputs, and the checksums of the files
+that were written.
 """
 
 from __future__ import annotations

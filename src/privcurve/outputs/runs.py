@@ -28,7 +28,7 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
-# Suites of tables: those of the second set constants of PrivGAM or trained its network.
+# Suites of datasets. Datasets of the second suite set constants of PrivGAM or trained its network.
 UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 
 # Columns of the file, which has a row per run. `method` names the curve, `seconds` is the duration
@@ -95,7 +95,7 @@ def status_of(method: Method) -> str:
 
 
 def suite_of(dataset: str) -> str:
-    """Return the suite of a table."""
+    """Return the suite to which a dataset belongs."""
     return SET_ON if trained_privgam(dataset) else UNTOUCHED
 
 

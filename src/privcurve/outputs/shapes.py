@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# Maximum number of columns in the figure; the CSV with its data has all.
+# Maximum number of columns in the figure; the figure's CSV file has all columns.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]
@@ -89,7 +89,7 @@ class Shapes(OneModel):
 
 
 def values_of(explanation: Explanation) -> pd.DataFrame:
-    """Return the contribution of each bin of the columns that have an effect, and its error.
+    """Return the contribution of each bin, with its error, for all columns that have an effect.
 
     With several classes, each class has rows of its own. `low` and `high` are the ends of the bin,
     NaN for categories and missing values.

@@ -184,7 +184,7 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # A horizontal line may be drawn in several panels.
+        # Drop duplicates: a horizontal line may be in several panels, but is one point.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -236,7 +236,7 @@ def _add_levels(
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
-    # The dotted line already marks a level as without noise.
+    # Names of horizontal lines omit ε = ∞, as their dots already show that there is no noise.
     named_levels = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(named_levels, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()

@@ -17,8 +17,8 @@ OURS = ", our own questions"
 class VerdictCounts(Output):
     """Table: the number of each verdict on each paper's claims.
 
-    It covers the claims about one study or, for a study of studies, about all its studies. A
-    study's file names its paper.
+    It covers the claims about one study or, for a study of studies, about all its studies.
+    The key `paper` of a study's file names the paper.
     """
 
     word: ClassVar[str] = "verdict_counts"
@@ -50,7 +50,7 @@ NOTES = (
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts on the claims of each paper and of all papers, and on our questions."""
+    """Count the verdicts of each paper, of all papers, and on questions that no paper asks."""
     ours = verdicts["quote"].isna()
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),

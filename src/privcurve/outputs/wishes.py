@@ -82,8 +82,8 @@ class Needed(NamedTuple):
 
     target: float  # the wanted score
     epsilon: float  # 0 if the smallest compared ε suffices, infinite if none does
-    low: float  # the same for scores that are two standard errors better
-    high: float  # the same for scores that are two standard errors worse
+    low: float  # like `epsilon`, if all scores were two standard errors better
+    high: float  # like `epsilon`, if all scores were two standard errors worse
     sentence: str
 
 
@@ -118,7 +118,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = wish.sign * float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, float(free["error"]))
-    # One repeat has no standard error, so its ε has no range.
+    # A score from a single repeat has no standard error; the ε then has no range.
     is_sure = not np.isnan(errors).any()
     from sklearn.isotonic import isotonic_regression
 

@@ -49,9 +49,10 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of
-    runs `against`. The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises
-    StudyError if the study can't be run, and ValueError if the learner is unknown.
+    The study has the ε and hold-outs of the file of runs `against`, and of its datasets those in
+    `datasets`; by default the untouched ones or, if it has none, all. The default of `delta` is
+    `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the study can't be run, and
+    ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
@@ -88,7 +89,7 @@ def _choose_others(learner: str, others: Any) -> list[str]:
     """Return the methods of the file that figures show next to the new method.
 
     They are the reference (PrivGAM), and the best method of each of the `MOST_OTHERS` learners with
-    the best mean AUC.
+    the best mean AUC, apart from `learner`.
     """
     finite = others[others["epsilon"].map(math.isfinite)]
     means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)

@@ -125,7 +125,7 @@ class Plan:
         return OtherCode(Stamps(STORE))
 
     def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
-        """Return whether one of `files` exists and they are not as this plan would make them.
+        """Return whether this plan would make `files` differently; False if none of them exists.
 
         `is_current` decides that by reading the files. Snakemake's own records do not suffice: they
         may be lost, and they do not see changes of learners and descriptions, or damaged files. The
@@ -248,7 +248,7 @@ class Plan:
 
     @property
     def _audited(self) -> str:
-        """The first configured study that has datasets, or that can't be read."""
+        """The study whose dataset is audited: the first with datasets, or that can't be read."""
         names: list[str] = self.configuration["studies"]
         for name in names:
             if name not in self.studies or self.studies[name].datasets:
@@ -417,7 +417,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """The benchmark files of ``snakemake`` without a target, without the files of trainings."""
+        """The benchmark files of ``snakemake`` without a target, except those of trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
@@ -469,7 +469,7 @@ def benchmark(request: OutputRequest) -> str:
 
 
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
-    """Return a name that all files of an output contain, and the files with `WILDCARD` for it.
+    """Return a name in the paths of all files of an output, and the paths with `WILDCARD` for it.
 
     Candidates are the output's place, the path of its figure, and the name of its study. If no
     candidate is in all files, the result is the target and the unchanged files.

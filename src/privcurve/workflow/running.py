@@ -43,7 +43,7 @@ def run(
     quiet: bool = False,
     printed: Collection[str] = (),
 ) -> None:
-    """Run Snakemake in the working folder; `arguments` are of its command line.
+    """Run Snakemake in the working folder; `arguments` are its command line.
 
     Snakemake's output goes to `log`. The terminal shows one line of progress; with `verbose` the
     output instead, and with `quiet` no progress. At the end, remarks on failed trainings and other

@@ -42,7 +42,7 @@ def main() -> None:
     for word, name in FILES.items():
         if word in outputs:
             files = outputs[word].files.all
-            # The most readable file.
+            # Of the formats of an output, show the one that is easiest to read.
             file = next(
                 (path for path in files if path.suffix in (".md", ".png", ".html")), files[0]
             )
