@@ -90,7 +90,7 @@ class Claim:
 
     @property
     def method(self) -> str:
-        """``exact``, ``density``, ``sampled`` or ``canaries``."""
+        """The method of the attack: ``exact``, ``density``, ``sampled`` or ``canaries``."""
         if self.guess is not None:
             return CANARIES
         if self.sample is not None:

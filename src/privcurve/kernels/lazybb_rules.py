@@ -162,7 +162,8 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
     """Return the weight of the rows that a literal classifies wrongly, in units of the weights.
 
-    `bins` has Σ μ·y over the rows in each bin; the two weights are Σ μ over the rows of each label.
+    `bins` has Σ μ·y over the rows in each bin, for the weight μ and the label y = ±1 of a row. The
+    two weights are Σ μ over the rows of each label.
     """
     b = literal >> 1
     # The literal "in bin b" is right for positive rows in the bin and negative rows outside.

@@ -114,7 +114,7 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Count the pairs (joint code, code) that occur, and number them.
+    """Assign numbers to the pairs (joint code, code); return how many different pairs occur.
 
     The function writes to `out` the number of each row's pair.
     """

@@ -53,9 +53,10 @@ class Call:
     """One announced mechanism call."""
 
     mechanism: str  # mechanism whose noise is drawn: a name of `mechanisms.MECHANISMS`
-    # Noise scale: b (Laplace), σ (Gaussian), 1/η (choice); 0 without noise, ∞ for pure noise.
+    # Noise scale: b (Laplace), σ (Gaussian), 1/η (choice). 0 without noise; ∞ if the answer does
+    # not depend on exact values.
     scale: float
-    # The charged ledger entry; None without noise, or for pure noise.
+    # The ledger entry that pays for the call; None if the scale is 0 or ∞, or for a party.
     entry: LedgerEntry | None = None
     what: str = ""  # for a party, which has no ledger: the `what` of the entry that pays
 
@@ -321,7 +322,7 @@ class Account:
             )
 
     def report(self, share: float) -> None:
-        """Report the finished share of a fit, which must follow from public facts and answers.
+        """Report the finished share of a fit; the share must follow from public facts and answers.
 
         Runs of a private selection report nothing, as their number is not released.
         """

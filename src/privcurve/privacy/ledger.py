@@ -534,7 +534,7 @@ def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacySt
 
 
 def _count_words(name: str, number: int) -> str:
-    """Write how often a mechanism was used, in its own unit."""
+    """Write how often a mechanism was used, in the unit of this mechanism."""
     if name not in MECHANISMS:
         return f"{number:,} call{'s' if number > 1 else ''} of {name}"
     mechanism = MECHANISMS[name]

@@ -47,17 +47,17 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Like an array's."""
+        """The data type, as of an array."""
         return self._array.dtype
 
     @property
     def ndim(self) -> int:
-        """Like an array's."""
+        """The number of axes, as of an array."""
         return self._array.ndim
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Like an array's; the number of rows is sealed."""
+        """The shape, as of an array; the length of the axis of rows is sealed."""
         shape: list[Any] = list(self._array.shape)
         if self._rows is not None:
             shape[self._rows] = self._wrap(shape[self._rows], None)
@@ -65,7 +65,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """Like an array's; sealed if the array has an axis of rows."""
+        """The number of entries, as of an array; sealed if the array has an axis of rows."""
         size = self._array.size
         return size if self._rows is None else self._wrap(size, None)
 
@@ -78,34 +78,34 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def T(self) -> Sealed:  # noqa: N802, as of an array
-        """Like an array's."""
+        """The transposed array."""
         rows = None if self._rows is None else self.ndim - 1 - self._rows
         return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
-        """Like an array's; refuse the types of objects and texts, which would reveal values."""
+        """Return the values in another data type; refuse objects and texts, which reveal values."""
         if self.dtype.hasobject or not _is_of_numbers(np.dtype(dtype)):
             self._refuse("a type other than numbers")
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
-        """Like an array's."""
+        """Return a copy, as of an array."""
         return self._wrap(self._array.copy(), self._rows)
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Sealed:
-        """Like an array's."""
+        """Return the sum along an axis, as of an array."""
         return cast(Sealed, np.sum(self, axis=axis, keepdims=keepdims))
 
     def max(self, axis: Any = None, initial: float = -np.inf) -> Sealed:
-        """Like an array's; `initial` is the result if there are no rows."""
+        """Return the maximum along an axis, as of an array; `initial` if there are no rows."""
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
     def ravel(self) -> Sealed:
-        """Like an array's."""
+        """Return the entries along one axis, as of an array."""
         return self.reshape(-1)
 
     def reshape(self, *shape: Any) -> Sealed:
-        """Like an array's."""
+        """Return the entries in another shape, as of an array."""
         rows = self._rows
         if rows is not None:
             wanted = shape[0] if isinstance(shape[0], tuple) else shape

@@ -52,7 +52,7 @@ def of_three_classes(c: Claim, target: Target) -> list[Pair]:
 
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all pairs of few records in a column of two or three bins, and `constant_columns`."""
+    """Return all pairs of few records in a column of 2 or 3 bins, and :func:`constant_columns`."""
     for n, n_bins in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3)):
         yield from all_neighbours(n, (n_bins,))
     yield from constant_columns(c, target)

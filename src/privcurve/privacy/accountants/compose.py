@@ -114,7 +114,7 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return how much costs exceed a budget: ≤ 0 within it, and increasing with noise rates."""
+        """Return a number that is ≤ 0 if costs are within a budget, and grows with noise rates."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None

@@ -40,8 +40,8 @@ class Objective:
     """
 
     mechanism: str
-    sensitivity: float  # of the gradient, in the norm on which the noise depends
-    scale: float  # of the noise; 0 at ε = ∞
+    sensitivity: float  # sensitivity of the gradient, in the norm on which the noise depends
+    scale: float  # noise scale; 0 at ε = ∞
     penalty: float  # Λ
     epsilon: float  # ε₁ (for the noise) + ε₂ (for the Jacobian)
 

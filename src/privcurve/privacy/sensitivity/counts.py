@@ -53,7 +53,7 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 
 
 def noisy_counts_published(n_candidates: int) -> float:
-    """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
+    """Return the L1 sensitivity of NoisyCounts in paper 003: 3|H|, for |H| = `n_candidates`.
 
     It is right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
     'NoisyCounts'.
