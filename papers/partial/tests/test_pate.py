@@ -172,7 +172,7 @@ def test_a_fork_is_a_copy():
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])
-    model._answers._process += 1  # as in a child process, which has another number
+    model._answers._process += 1  # a child process has another process number
     model.predict([[0, 1]])
     with pytest.raises(
         ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"

@@ -157,9 +157,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     record's bins, equal answers would reveal equal bins. The noise in the answer about a scored row
     is a function of its private bins and a secret key, so that the same row always gets the same
     answer and is paid for once. (No curator draws this noise, but the same ledger entry pays for
-    it.) Therefore training records must not be scored: equal answers would reveal equal bins. If
-    the rows of the fit are scored, there is a warning, and ``privacy_`` has the status ``refuted``
-    from then on.
+    it.) So training records must not be scored: rows with different answers would have different
+    bins for certain. If the rows of the fit are scored, there is a warning, and ``privacy_`` has
+    the status ``refuted`` from then on.
 
     Parameters
     ----------

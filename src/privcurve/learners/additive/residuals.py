@@ -75,7 +75,7 @@ class Query(NamedTuple):
 
     n_classes: int
     n_columns: int
-    n_bins: int  # of all columns together
+    n_bins: int  # number of bins of all columns together
     clip: int  # the largest residual, in units of the sums
     norm: int  # 1 or 2: the norm for clipping vectors of residuals
 

@@ -36,7 +36,7 @@ def check_domain(learner: Any, domain: Any) -> None:
             raise ValueError(
                 f"the domain must be the one of the schema with which {name} was fitted"
             )
-        return  # the classes are the schema's
+        return  # the schema has the same classes, so they need no check
     _check_classes(learner, list(domain.label.names))
     if learner.bounds is None:
         return
