@@ -112,8 +112,8 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
 def test_equal_answers_of_training_rows_show_equal_codes():
     """Answers about two training rows reveal whether their private bins are equal.
 
-    After training, rows with equal bins get one answer. Unequal answers therefore show that bins
-    differ, for certain: training rows must not be scored.
+    If training rows are scored, rows with equal bins get the same answer. So different answers show
+    for certain that bins differ: training rows must not be scored.
     """
     X, y = records()
     neighbour = X.copy()

@@ -199,7 +199,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     # These attributes stay with the data owner and are not released.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
-    # With this flag the pipeline does not score training records, which would cost second answers.
+    # Training records already have answers; scoring them would cost second answers. With this flag
+    # the pipeline does not score them.
     scores_cost_answers = True
 
     public_columns: Sequence[int] | None = None
