@@ -390,9 +390,8 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return depth and number of trees with the smallest private error on each dataset (Table 3).
 
     `sizes` says whether the depth is small (at most `SMALL_DEPTH`) or big, and whether the number
-    of trees is small (at most `SMALL_TREES`) or big.
-    `printed` has the paper's sizes, and `as_printed` is 1 if they agree, else 0. A dataset with a
-    failed setting has no row.
+    of trees is small (at most `SMALL_TREES`) or big. `printed` has the paper's sizes, and
+    `as_printed` is 1 if both agree, else 0. A dataset with a failed setting has no row.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):

@@ -58,7 +58,7 @@ def _vectorise(function: Callable[[float, float], float]) -> Callable[[Floats, f
     return lambda values, alpha: np.array([function(value, alpha) for value in values.tolist()])
 
 
-# Points of the x axes: shares q of positive records, margins z, numbers m of records.
+# Points of the x axes: shares q of positive records, margins z, and numbers m of records.
 SHARES = np.linspace(0.005, 0.995, 199)
 MARGINS = np.arange(-160, 161) / 40
 RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
@@ -70,7 +70,7 @@ class Panel(NamedTuple):
     title: str
     x: str  # name of the x axis
     places: Floats  # points on the x axis
-    values: Callable[[Floats, float], Floats]  # of points and α
+    values: Callable[[Floats, float], Floats]  # a function of points and α
 
 
 def panels() -> list[Panel]:

@@ -21,7 +21,7 @@ def gain_since_least_epsilon(claim: Mapping[str, object], rows: pd.DataFrame) ->
 
 
 def _subtract_last_key(values: Values, base: str) -> Values:
-    """Subtract, from each value, the value whose key has `base` as last part and is else equal.
+    """Subtract from each value the value whose key differs only in its last part, which is `base`.
 
     The result is NaN if there is no such value.
     """

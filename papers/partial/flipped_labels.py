@@ -114,7 +114,8 @@ def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
     Bins at or above the threshold are classified as positive: 0 classifies all records as positive,
     `n_bins` none. Of equally good thresholds the first is returned.
     """
-    # Moving the threshold past a bin corrects its negatives and misclassifies its positives.
+    # Moving the threshold past a bin corrects the bin's negatives and misclassifies its
+    # positives.
     steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
     return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
 

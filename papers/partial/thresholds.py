@@ -118,7 +118,7 @@ def threshold_frame(
 
 
 BUCKETS = 10  # parts into which the line is divided for counts
-ROOM = 0.02  # margin outside the bounds, for marks on them
+ROOM = 0.02  # part of the line's length beyond each bound, for marks on the bounds
 SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
 COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
 MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}

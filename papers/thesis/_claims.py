@@ -11,7 +11,7 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the accuracy minus the accuracy plus one standard deviation of the rows in `less`."""
+    """Return the accuracy minus (accuracy + standard deviation) of the rows that `less` selects."""
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 

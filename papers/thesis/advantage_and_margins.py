@@ -124,7 +124,7 @@ def failing_round(
 
 
 def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None]:
-    """Return the failing round of each calibration of a frame of :func:`advantage_frame`."""
+    """Return :func:`failing_round` of each calibration in a table of :func:`advantage_frame`."""
     groups = frame[frame["quantity"] == ADVANTAGE].groupby("calibration", sort=False)["value"]
     return {str(name): failing_round(one.to_numpy(dtype=float), required) for name, one in groups}
 

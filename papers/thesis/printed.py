@@ -236,7 +236,7 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
 def _loss(
     mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None
 ) -> tuple[float, float]:
-    """Return the standard error of the mean gap in accuracy, and the gap divided by it.
+    """Return the standard error of the mean gap in accuracy, and the gap in standard errors.
 
     The gap is ``mine − theirs``, paired by fold. Both results are NaN if a fold is missing.
     """

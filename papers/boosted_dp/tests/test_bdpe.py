@@ -64,7 +64,7 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     for t, (questions, votes, beta) in enumerate(trees):
         numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
         assert model.splits_[t].tolist() == numbers, t
-        # The learner rounds weights to multiples of 2^-22 of the largest, the reference does not.
+        # The learner rounds weights to multiples of 2^-22 of the largest; the reference does not.
         assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-5)
         assert model.leverages_[t] == pytest.approx(beta, rel=1e-5)
 
@@ -197,7 +197,7 @@ def test_a_proved_tree_asks_what_is_still_open():
 
 
 def test_released_errors_calibrate_alpha():
-    """With almost no noise, α of each level is as from the exact error."""
+    """With almost no noise, α of each level is near the α from the exact error."""
     X, y = problem(300)
     setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
     model = fitted(X, y, epsilon=1e9, **setting)

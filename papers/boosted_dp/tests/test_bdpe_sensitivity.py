@@ -42,6 +42,7 @@ def test_the_true_epsilon_of_published_leaves():
     _, _, proved = truth(tree_share=0.5)
     splits = 0.05 * (2 - 2.0**-2) / 3
     assert proved == pytest.approx(splits + 0.05 * 2 * largest_link(0.1) / 10)
-    # A leverage from the exact records has no finite ε; for an exact error, no ε is proved.
+    # If the leverage comes from the exact records, no finite ε holds. If α comes from the exact
+    # error, no ε is proved.
     assert truth(leverage="exact")[::2] == ("refuted", math.inf)
     assert truth(calibrate_alpha="exact")[2] is None

@@ -34,7 +34,7 @@ FOREST = {"leaves": "laplace", "n_trees": 21, "depth": 4}
 SIGNS = {"votes": "sign", "n_trees": 7, "depth": 4}
 
 CASES = [
-    # dataset, learner, calibration, setting, ε, mean, sd
+    # dataset, learner, calibration, setting, ε, mean error, standard deviation of the error
     ("banknote", "bdpe", "published", OC, 0.01, 0.199, 0.060),
     ("banknote", "bdpe", "published", LOW, 1, 0.261, 0.077),
     ("banknote", "bdpe", "published", CONSTANT, 0.01, 0.480, 0.096),

@@ -149,7 +149,7 @@ def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generato
 
 
 class RemoteHolder:
-    """A party behind a socket: the protocol :class:`~privcurve.holders.holder.Holder`."""
+    """A party behind a socket; it implements :class:`~privcurve.holders.holder.Holder`."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire

@@ -174,7 +174,7 @@ def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_aske
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
-    """Noisy numbers are integers only by chance, if the last bits in the ring are 0."""
+    """At most 5 % of the noisy numbers in messages are integers, as happens by chance."""
     name, parameters = setting
     seen = kept(name, monkeypatch, **parameters)
     votes = [numbers for numbers in seen.single if numbers.dtype == np.uint16]
@@ -243,7 +243,7 @@ def test_the_proof_of_published_counts_excludes_records_that_move():
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
 @pytest.mark.parametrize("trust", ["local", "secure_sum"])
 def test_holders_without_records_send_only_noise(name, epsilon, trust):
-    """With more parties than records some parties have none, and send as many bits as others."""
+    """If parties outnumber records, parties without records send as many bits as the others."""
     parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
     some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
     model = fitted(name, {**parameters, **some}, n=9)

@@ -21,7 +21,7 @@ from privcurve.privacy.ledger import REFUTED
 
 @pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
-    """The published noise loses more than ε = 1, and without bound on one machine.
+    """With published noise the privacy loss exceeds ε = 1; on one machine it has no bound.
 
     A record that moves between two leaves costs 1 for the leaves, 1/2 for the counts of the root,
     1/4 for the counts of its children and 1/16 for the counts of a grandchild.
@@ -76,14 +76,15 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
         assert status == PROVED
         assert worst_answers(learner, pair) <= 1 + 1e-6
     else:
-        # With histograms each party spends its whole budget.
+        # All parties send other answers, so their losses add up. Without votes each party loses all
+        # of ε by its histogram.
         assert status == REFUTED
         assert worst_answers(learner, pair) == pytest.approx(loss, abs=5e-3)
 
 
 @pytest.fixture
 def _forget_calibrations():
-    """Clear the cache of noises before and after a test that changes a function behind it."""
+    """Clear the cache of `level_holders` around a test that replaces a function which it calls."""
     noise.level_holders.cache_clear()
     yield
     noise.level_holders.cache_clear()

@@ -166,7 +166,8 @@ class BRCNoise:
         if self._is_pure:
             of_round = self.epsilon / rounds
             return (1 - share) * of_round, share * of_round, BASIC
-        # Split ρ (zCDP): Gaussian noise of size a costs a²/2, a choice of range r costs r²/8.
+        # Split ρ (zCDP) over the calls: Gaussian noise costs a²/2, where a is sensitivity/σ, and a
+        # choice with privacy losses in a range of length r costs r²/8.
         gaussian, ranged = math.sqrt(2 * (1 - share)), math.sqrt(8 * share)
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:

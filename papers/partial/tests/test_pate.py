@@ -112,8 +112,8 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
 def test_equal_answers_of_training_rows_show_equal_codes():
     """Answers about two training rows reveal whether their private bins are equal.
 
-    After training, rows with equal bins get one answer. Unequal answers therefore show that bins
-    differ, for certain: training rows must not be scored.
+    If training rows are scored, rows with equal bins get the same answer. So different answers show
+    for certain that bins differ: training rows must not be scored.
     """
     X, y = records()
     neighbour = X.copy()
@@ -172,7 +172,7 @@ def test_a_fork_is_a_copy():
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])
-    model._answers._process += 1  # as in a child process, which has another number
+    model._answers._process += 1  # a child process has another process number
     model.predict([[0, 1]])
     with pytest.raises(
         ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"

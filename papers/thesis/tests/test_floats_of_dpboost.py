@@ -34,8 +34,8 @@ def empty_and_others(kind):
     model = learner.fit_records(rows, [{}], [Logged(np.random.default_rng(1))])[0]
     called, shift = {True: [], False: []}, 0.0
     for (exact, of), values in zip(log, model.leaf_values_, strict=True):
-        # Leaf values are multiplied by the public learning rate 0.1: find the floats whose product
-        # with it is the value.
+        # Leaf values were multiplied by the public learning rate 0.1: find the floats that give the
+        # value when multiplied by 0.1.
         for leaf, value in zip(exact, values, strict=True):
             near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
             answers = near[0.1 * near == value]

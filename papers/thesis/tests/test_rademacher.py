@@ -65,7 +65,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
 
 
 def test_rules_of_merged_bins_are_the_class():
-    """The complexity is of rules on merged bins, which differ from rules on single bins."""
+    """If bins are merged, the complexity is of 1-rules on merged bins, not on single bins."""
     codes = np.arange(12, dtype=np.uint8)[:, None]
     records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
     learner = LazyBBClassifier(

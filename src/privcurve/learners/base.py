@@ -416,7 +416,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     @property
     def privacy_(self) -> PrivacyStatement:
         """The guarantee of the fit, with its ledger; parameters set later do not change it."""
-        check_is_fitted(self)  # a pickle of an earlier version may claim more than is known now
+        check_is_fitted(self)
+        # A pickle from an earlier version may have a status that this version no longer supports.
         statement = sealing.statement_as_known(self._as_fitted(), self._fitted_statement)
         if not statement.private:
             return statement

@@ -26,7 +26,7 @@ LARGEST = 1e100
 ANY = "any value"
 
 Value = TypeVar("Value")
-# The key, in the metadata of a dataclass field, of the `Parameter` that the field declares.
+# A dataclass field that declares a `Parameter` has it in the field's metadata, under this key.
 _DECLARED = "hyperparameter"
 
 

@@ -129,7 +129,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _effective_entry(self) -> LearnerEntry:
         try:
             many = all(registry.entry(name).multiclass for name in self._names())
-        except ValueError:  # a fit refuses such settings
+        except ValueError:  # the settings are not valid: a fit raises this error
             many = False
         return replace(registry.entry(NAME), multiclass=many)
 

@@ -27,7 +27,7 @@ class Parameters(HolderParameters):
     protocol: str = parameter("noisy_counts", choices=("single", *_SHARED))
     trust: str | None = parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED})
     criterion: str = parameter("gini", choices=CRITERIA)
-    # Without `uniform`, which only published noise supports.
+    # The contract check does not try `uniform`, which only published noise supports.
     budget: str | None = parameter(
         None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
     )

@@ -149,7 +149,7 @@ def level_holders(
         ranges, amounts = share * epsilon * weights, (1 - share) * epsilon * weights
         accountant = BASIC
     else:
-        # Split ρ (zCDP): a choice of range r costs r²/8, Gaussian noise of size a costs a²/2.
+        # Split ρ (zCDP): a choice of range r costs r²/8, noise with a = sensitivity/σ costs a²/2.
         ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
         costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
         costs += [Cost(BOUNDED_RANGE_KIND, float(length)) for length in ranges if votes]

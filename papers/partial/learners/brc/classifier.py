@@ -36,7 +36,7 @@ project_kernel = kernel(project_rows, rows=1)
 
 @kernel(rows=0)
 def positive_side(sums: Floats, t: int, intercept: float) -> Bools:
-    """Return which rows are in half-space `t`, given the projections on all normal vectors."""
+    """Return which rows are in half-space `t`; `sums` has their projections on each normal."""
     return sums[t] + intercept > 0
 
 

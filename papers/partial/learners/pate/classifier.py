@@ -157,9 +157,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     record's bins, equal answers would reveal equal bins. The noise in the answer about a scored row
     is a function of its private bins and a secret key, so that the same row always gets the same
     answer and is paid for once. (No curator draws this noise, but the same ledger entry pays for
-    it.) Therefore training records must not be scored: equal answers would reveal equal bins. If
-    the rows of the fit are scored, there is a warning, and ``privacy_`` has the status ``refuted``
-    from then on.
+    it.) So training records must not be scored: rows with different answers would have different
+    bins for certain. If the rows of the fit are scored, there is a warning, and ``privacy_`` has
+    the status ``refuted`` from then on.
 
     Parameters
     ----------
@@ -199,7 +199,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     # These attributes stay with the data owner and are not released.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
-    # With this flag the pipeline does not score training records, which would cost second answers.
+    # Training records already have answers; scoring them would cost second answers. With this flag
+    # the pipeline does not score them.
     scores_cost_answers = True
 
     public_columns: Sequence[int] | None = None

@@ -44,7 +44,7 @@ def collect_votes(
 
 @mechanism
 def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
-    """Return the sign of each noisy score, as True for +; the scores are added to `noise`."""
+    """Return whether each noisy score is above 0; `noise` is overwritten by the noisy scores."""
     noise += scores
     return noise > 0
 

@@ -36,7 +36,7 @@ THRESHOLD = "threshold"
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
-# For probabilities, scores (mean labels) are clipped to ± this number: none is below 1/20.
+# For probabilities, scores (mean labels) are clipped to ± this: no probability is below 1/20.
 SUREST = 0.9
 
 

@@ -72,7 +72,7 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
     added = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
     )
-    # If η = 1, the bound is 0 from the second tree on: their leaves are 0 for any data.
+    # If η = 1, the bound of all trees after the first is 0, and so are their leaves for any data.
     return added if calibration == PUBLISHED else 2.0 * added
 
 

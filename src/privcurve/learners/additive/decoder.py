@@ -81,7 +81,7 @@ class Network(NamedTuple):
 
 
 def pack(network: Network) -> dict[str, Floats]:
-    """Return the arrays of a weights file, by name, that hold a network."""
+    """Convert a network to the arrays of a weights file, by name."""
     stages = {
         f"{t}.{name}": weights
         for t, stage in enumerate(network.stages)
@@ -91,7 +91,7 @@ def pack(network: Network) -> dict[str, Floats]:
 
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> Network:
-    """Return the network that the arrays of a weights file hold."""
+    """Convert the arrays of a weights file to a network."""
     exact = {name: np.ascontiguousarray(arrays[name], dtype=np.float64) for name in arrays}
     stages = (
         Stage(**{name: exact[f"{t}.{name}"] for name in Stage._fields})

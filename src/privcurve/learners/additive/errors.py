@@ -85,7 +85,7 @@ def load() -> Mapping[str, Layer]:
 
 
 def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
-    """Return the layers that the arrays of a weights file hold, by name."""
+    """Convert the arrays of a weights file to the layers of a network, by name."""
     names = sorted({name.split(".")[0] for name in arrays})
     return {
         name: Layer(arrays[f"{name}.w"].astype(float), arrays[f"{name}.b"].astype(float))

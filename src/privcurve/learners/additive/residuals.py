@@ -75,7 +75,7 @@ class Query(NamedTuple):
 
     n_classes: int
     n_columns: int
-    n_bins: int  # of all columns together
+    n_bins: int  # number of bins of all columns together
     clip: int  # the largest residual, in units of the sums
     norm: int  # 1 or 2: the norm for clipping vectors of residuals
 
@@ -84,8 +84,8 @@ class Query(NamedTuple):
 def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """Return the bounds of the sums by bin, and of the totals (docs/proofs.md, 'PrivGAM', 1 to 3).
 
-    A record adds nonnegative numbers: at most `clip` to one cell of each column. With residuals of
-    more than two classes it adds as much again, in sum, to other cells of the column.
+    A record adds nonnegative numbers: at most `clip` to one cell of each column. With more than two
+    classes, its residuals also add at most `clip`, in sum, to other cells of the column.
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)

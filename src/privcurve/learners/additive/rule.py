@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     most_bins: int  # the maximum number of bins of an ordered column
     releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals
     ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty if ε is infinite
-    scale: float  # factor of answers and deviations, for the network
+    scale: float  # the network gets answers and deviations times this
 
 
 def words(release: int, totals: bool) -> str:

@@ -249,7 +249,7 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Return the number of columns that a table shares with a workload table, summed over these.
+    """Return the number of columns that a table shares with a workload table, summed over all.
 
     The workload has a table for each pair of columns, together with the label.
     """

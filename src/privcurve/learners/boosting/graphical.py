@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
     table: Floats  # the weighted mean of all measurements, each divided by the number of records
     weights: Floats  # one over the variance of each cell
-    theta: Floats  # the model's parameters: a logarithm for each cell
+    theta: Floats  # the model's parameters: the log of a factor by cell
 
 
 class Tree(NamedTuple):

@@ -49,7 +49,7 @@ def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the seconds of DP-EBM: a histogram of one column per round and column."""
+    """Return the seconds of DP-EBM: a histogram for each round and column."""
     return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
 
 

@@ -125,7 +125,7 @@ class HolderParameters:
         low=0,
         high=999,
         used_with={"trust": ("secure_sum",)},
-        tried=(0, 2),  # it must be below n_holders, which is 4 by default
+        tried=(0, 2),  # below n_holders, as required, which is 4 by default
     )
     placement: str = parameter(
         "random",

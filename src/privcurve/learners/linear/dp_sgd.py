@@ -192,7 +192,7 @@ def network_gradients(
     second: Floats,
     clip: float,
 ) -> Floats:
-    """Return the sum of the records' clipped gradients: weights of the first layer, then second."""
+    """Return the sum of the clipped gradients: for the weights of the first, then second layer."""
     unit = of_gradients(codes, labels, counts, inputs, first, second, clip).unit
     sums = add_gradients(codes, labels, counts, inputs, first, second, clip, unit)
     return unit * np.concatenate([part.ravel() for part in sums])

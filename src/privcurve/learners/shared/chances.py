@@ -83,9 +83,9 @@ class LinkedClassifier(ChanceClassifier):
 
 
 def clipped_log_odds(scores: Floats) -> Floats:
-    """Convert scores fitted to clipped residuals to log-odds: ±(ln(1 + e^{|score|}) − ln 2).
+    """Convert scores to log-odds ±(ln(1 + e^{|score|}) − ln 2), with the sign of the score.
 
-    The sign is the score's; docs/probabilities.md derives the formula.
+    The scores must be fitted to clipped residuals; docs/probabilities.md derives the formula.
     """
     return np.asarray(np.sign(scores) * (softplus(np.abs(scores)) - softplus(0.0)))
 

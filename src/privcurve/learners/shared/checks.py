@@ -199,7 +199,7 @@ def plain_number(value: Any) -> Any:
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     try:
         return float(value) if is_fraction else value
-    except OverflowError:  # refused later, like any number beyond floats
+    except OverflowError:  # the value is refused later, as it is too large for a float
         return value
 
 

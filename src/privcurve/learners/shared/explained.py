@@ -36,7 +36,7 @@ def check_domain(learner: Any, domain: Any) -> None:
             raise ValueError(
                 f"the domain must be the one of the schema with which {name} was fitted"
             )
-        return  # an equal schema has equal classes
+        return  # the schema has the same classes, so they need no check
     _check_classes(learner, list(domain.label.names))
     if learner.bounds is None:
         return
@@ -60,7 +60,8 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # The learner's classes are 0 and 1, but the domain's names say that 1 (or true) comes first.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    # More than two classes were taken from `y`, and the domain has the same names in another order.
+    # More than two classes from `y` are sorted, but the domain may have the same names in another
+    # order.
     if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)

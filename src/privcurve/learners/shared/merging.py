@@ -69,7 +69,7 @@ class MergingClassifier:
         return self._merge(self._encode(X, fit=False))
 
     def _merge(self, codes: Codes) -> Codes:
-        """Replace codes of X by the groups of the fit, if it merged codes."""
+        """Replace codes of X by their groups, if the fit merged codes."""
         groups = getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
