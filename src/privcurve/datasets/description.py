@@ -20,7 +20,7 @@ TEST = "test"
 DELIMITED = "delimited"
 PARQUET = "parquet"
 
-# With `records: {balance: random}`, random records of frequent labels are kept, not the first.
+# With `records: {balance: random}`, random records of frequent labels are kept, not the first ones.
 RANDOM = "random"
 
 # A table with more than MOST_VALUES values (records × columns) is encoded in parts of about

@@ -64,7 +64,7 @@ def load_rows(
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return the dataset of :func:`load`, and the positions of its training and its test records.
 
-    A position counts all records that were read; test records follow the training records.
+    Positions are among all records that were read; test records follow the training records.
     """
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
