@@ -245,8 +245,8 @@ def _mixed_shares(n_bins: int) -> Floats:
 def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
     """Return the bin of each number, from the increasing edges of the bins.
 
-    A value on an edge belongs to the bin above it, the upper bound to the last bin. Values outside
-    the bounds belong to the nearest bin.
+    A value on an edge belongs to the bin above the edge, except that the upper bound belongs to the
+    last bin. Values outside the bounds belong to the nearest bin.
     """
     return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="right")
 

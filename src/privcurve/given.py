@@ -188,7 +188,7 @@ def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """Convert distinct labels of y to classes, in the same order.
 
     Whole numbers of float64 become integers: pandas converts integers to float64 if a label is
-    missing, and no model may reveal that.
+    missing, and no model may reveal whether one is missing.
     """
     if labels.dtype.kind == "M":
         return labels.astype("datetime64[us]")

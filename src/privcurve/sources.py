@@ -99,7 +99,7 @@ def _read(path: Path) -> Source:
 
 
 def _name_of(path: Path) -> str:
-    """Return the module name of a path without ending; empty if it is outside this package."""
+    """Return the module name of a path without ending; "" for a path outside this package."""
     for package, folder in _list_packages():
         if path.is_relative_to(folder):
             return ".".join((package, *path.relative_to(folder).parts))

@@ -20,7 +20,7 @@ TEST = "test"
 DELIMITED = "delimited"
 PARQUET = "parquet"
 
-# With `records: {balance: random}`, random records of frequent labels are kept, not the first.
+# With `records: {balance: random}`, random records of frequent labels are kept, not the first ones.
 RANDOM = "random"
 
 # A table with more than MOST_VALUES values (records × columns) is encoded in parts of about
@@ -101,7 +101,7 @@ class Subsample:
 class Unit:
     """The unit of privacy, if it is not the record: ``unit`` in dataset.schema.yaml."""
 
-    column: str  # names the person of each record; not a feature
+    column: str  # the column with the name of each record's person; not a feature
     at_most: int  # maximum number of records of each person
     seed: int = 0  # seed for the choice of a person's records; public
 

@@ -77,8 +77,8 @@ class Column:
     units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
-    # Whether the edges of equally wide bins are not rounded, as in datasets and models of versions
-    # that did not round them; False for other spacings.
+    # Whether the edges of equally wide bins are unrounded, as in datasets and models of earlier
+    # versions. False for other spacings.
     exact: bool = False
 
     @cached_property
@@ -238,8 +238,8 @@ class Label:
     positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # names of the classes 0, 1, …, if there are more than two
-    # Original type of labels that are stored as texts (:mod:`privcurve.given`). It decides how
-    # labels are read, but no code, so that domains are equal without it.
+    # Original type of labels that are stored as texts (:mod:`privcurve.given`). The type decides
+    # how labels are read, but no code: domains that differ only in this type are equal.
     type: str = field(default=given.TEXT, compare=False)
     # Pairs (text of the file, name of its class); empty if the texts are the names of the classes.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)

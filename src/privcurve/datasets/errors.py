@@ -39,10 +39,10 @@ class Problems:
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        # By key: the first message with this key, and how many faults have the key.
+        # For each key: the first message with this key, and how many faults have the key.
         self._faults: dict[Hashable, tuple[str, int]] = {}
         self.n_unread = 0  # number of unreadable records, a part of all records
-        # By line: the faults of the record at this line, which is skipped (:class:`Skipped`).
+        # For each line with a skipped record (:class:`Skipped`): the faults of this record.
         self.rows: dict[int, list[str]] = {}
         # Remarks, which are not faults: how many lines or rows each one concerns.
         self._noted: Counter[str] = Counter()

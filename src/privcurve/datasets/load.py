@@ -64,7 +64,7 @@ def load_rows(
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return the dataset of :func:`load`, and the positions of its training and its test records.
 
-    A position counts all records that were read; test records follow the training records.
+    Positions are among all records that were read; test records follow the training records.
     """
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -125,8 +125,8 @@ def _load_parts(
     """Fetch, read, encode and check a dataset; add the training records to the sink.
 
     Returns the encoded training records (without codes if the sink writes them to files), the
-    positions of the test records among the records read, and the arguments of :class:`Dataset` and
-    :class:`PartedDataset` in common, with the arrays of the test set.
+    positions of the test records among the records read, and the arguments that :class:`Dataset`
+    and :class:`PartedDataset` have in common, including the arrays of the test set.
     """
     name = description.name
     files = fetch(description)
@@ -175,7 +175,7 @@ def _load_parts(
 def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
     """Return the number of each record's person, as arrays ``persons`` and ``persons_test``.
 
-    A person has the same number in both.
+    A person has the same number in both arrays.
     """
     numbers: dict[str, int] = {}
     arrays = {}
@@ -311,9 +311,9 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that a number of records is not `expected`, as the description says.
+    """Add the problem that the description states another number of records.
 
-    `what` states the real number; `key` is the key of the description.
+    `what` states the real number; the description has the number `expected` at `key`.
     """
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
@@ -364,7 +364,7 @@ def _find_clipped_shares(
 ) -> dict[str, float]:
     """Return the share of clipped values by column; columns without clipped values are left out.
 
-    A share above `REFUSED` is a problem, unless the description expects it.
+    A share above `REFUSED` is a problem, unless the description says `clipping: expected`.
     """
     shares = {}
     for of_column in counts:

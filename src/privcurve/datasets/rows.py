@@ -85,7 +85,7 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def label_persons(
     y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
-    """Return a label for each person, and for each record the position of its person in the labels.
+    """Return the label of each person, and for each record the position of the label of its person.
 
     The label of a person is the rarest of all labels that the person's records have. Folds that are
     stratified by these labels have equal shares of persons with rare labels.

@@ -460,7 +460,7 @@ def _describe_model(released: Released) -> str:
 
 
 def _list_calls(released: Released) -> Iterator[Block]:
-    """Yield a table of the mechanism calls of the fit; calls that differ by name share a row."""
+    """Yield a table of the mechanism calls of the fit; equal calls with other names share a row."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in released.fit_statement.ledger:
         entry = replace(entry, what=name_columns(entry.what, released.domain.names))

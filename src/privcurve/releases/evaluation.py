@@ -42,7 +42,7 @@ UNMEASURED: Measure = (math.nan, math.nan)
 
 
 class Answers(NamedTuple):
-    """The labels of records, and the answers and scores that a model gives them."""
+    """The labels of records, and the answers and scores of a model for these records."""
 
     groups: tuple[str, ...]  # names of the groups
     group: Ints  # (n_rows,): position of the record's group

@@ -171,7 +171,7 @@ class Traces:
             check_room(self.folder, ROOM)
 
     def keep(self) -> None:
-        """Write the present trace of the ledger, and remove traces from before it was moved."""
+        """Write the present trace of the ledger, and remove traces of its earlier paths."""
         if not self._keeps:
             return
         earlier = {

@@ -64,7 +64,7 @@ class Measure:
 
 
 def places_of(margin: float, least: int = 2) -> int:
-    """Return the number of decimals that shows the first digit of a margin, from `least` to 4."""
+    """Return how many decimals show the first digit of a margin: at least `least`, at most 4."""
     if not margin > 0:
         return 4
     exponent = int(f"{margin:.0e}".partition("e")[2])

@@ -162,7 +162,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
 
 
 def check_parts(learner: str, parameters: Mapping[str, object], description: Description) -> None:
-    """Raise ReleaseError if records are partitioned and the learner needs them in one memory."""
+    """Raise ReleaseError if records are partitioned and the learner needs all in memory at once."""
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)
     if description.part_rows and why:

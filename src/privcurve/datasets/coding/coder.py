@@ -44,7 +44,7 @@ class CodedValues(NamedTuple):
 
 
 class ColumnCoder:
-    """Encodes the values of a column; `counts` has how many are missing, clipped or unlisted."""
+    """Encodes the values of a column, and counts missing, clipped and unlisted ones (`counts`)."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         self.column = column

@@ -23,7 +23,7 @@ Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 # The name of the ISO format; other formats are formats of `strptime`.
 ISO = "iso"
 # Two days that differ only in the century: the calendar repeats after 400 years, with the same days
-# of the week. A format that writes them equally has years of two digits.
+# of the week. A format that writes both days equally has years of two digits.
 _SOME_DAY = datetime(2001, 2, 3)
 _LATER_DAY = datetime(2401, 2, 3)
 

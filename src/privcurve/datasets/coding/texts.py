@@ -74,7 +74,7 @@ class TextCodes(dict[str, int]):
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
         number = strip_point(text, self._decimal)
-        # The first pattern that matches the text, or its whole number, counts.
+        # Take the first pattern that matches the text or, for a text such as 3.0, the number 3.
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code

@@ -39,7 +39,7 @@ class NewRecords:
     """A file of unlabelled records that is read and encoded in pieces."""
 
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
-    notes: tuple[str, ...]  # remarks on how the file is read, if the user may expect otherwise
+    notes: tuple[str, ...]  # remarks on how the file is read, if this may surprise the user
     # The records in pieces. A value without a code raises DatasetError, unless records with such
     # values are skipped.
     parts: Iterator[CodedPiece]

@@ -151,7 +151,7 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # The owner may name the conventional words the other way round.
+        # Try both orders: the owner may give the conventional words the opposite classes.
         for low_side, high_side in (sides, sides[::-1]):
             if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
                 return high_side, low_side

@@ -150,7 +150,7 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; only the first column has shared groups in full."""
+        """Yield the lines of a column's keys; only the first of their columns has shared groups."""
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():

@@ -236,7 +236,7 @@ def _convert_array(
     if types.is_string(kind) or types.is_large_string(kind):
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
-        # Arrow stores times with a zone in UTC.
+        # Times need no conversion to UTC: Arrow stores times with a zone in UTC.
         return _to_numpy(values)
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates

@@ -133,8 +133,8 @@ def read_pieces(
         if table is not None:
             parts = _split_table(table, source, n_lines + 1)
         else:
-            # If the record that a piece ends with may go on in the next piece, because of an open
-            # quote or unusual line ends, read all remaining pieces here.
+            # The exact reader reads this piece. If the last record may go on in the next piece
+            # (open quote, unusual line ends), the exact reader also reads all remaining pieces.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
             rest = chain([piece], pieces if is_open else ())

@@ -165,7 +165,7 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
 
 
 def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Yield the cells of merged ranges without the first of each range, which has the value."""
+    """Yield the empty cells of merged ranges: all but the first cell of each range."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -178,7 +178,7 @@ def _read_xml(file: RawFile, sheet: object) -> bytes:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # it is an .xls, or has an unusual layout
+        return b""  # this is an .xls file, or has an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:
@@ -224,7 +224,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
 
 
 def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the name of the file in an ``.xlsx`` archive that contains a sheet."""
+    """Return the name of the file that contains a sheet, in an ``.xlsx`` archive."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]

@@ -142,7 +142,7 @@ class Format:
 
     parser: dict[str, Any]  # the content of `parser` in a description
     fields: tuple[str, ...]  # names of the fields, in order; all distinct
-    # Names of the fields as written in the file, perhaps equal or empty; none without a header.
+    # Names of the fields as written in the file; some may be equal or empty. () without a header.
     names: tuple[str, ...] = ()
     # Names of columns of a Parquet file that hold lists or objects, and so are not read.
     nested: tuple[str, ...] = ()
