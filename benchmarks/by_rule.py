@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def names(of: str) -> list[str]:
-    """Return the datasets that the option `--of` names: by the words, a study, or their names."""
+    """Return the datasets of `--of`: of `setting` or `others`, of a study, or as listed."""
     if of in ("setting", "others"):
         outputs = [one for one in study("frontier_ranks")["outputs"] if isinstance(one, dict)]
         ranks = [one["mean_ranks"] for one in outputs if "mean_ranks" in one]

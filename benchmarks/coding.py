@@ -13,7 +13,7 @@ the digit is 5 or more), and the generators Hastie 10.2, Friedman 1 (target abov
 - `raw`: scikit-learn's gradient boosting, without privacy, on raw numbers and categories
 - `coded`: the same on the codes of mixed bins
 
-The cells have mean accuracy and AUC over random splits, of which nine tenths train; `se` has the
+The cells have mean accuracy and AUC over random splits (nine tenths train); `se` has the
 standard errors of the differences between mixed and equal bins. `--adult` prints the numbers of the
 sentence on Adult in docs/research/coding.md, `--few` compares learners that are best with few bins.
 """
@@ -77,7 +77,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Table:
-    """A raw table, which columns are categories, and a function that codes it with a spacing."""
+    """A raw table, whether each column is a category, and a function that encodes the table."""
 
     raw: Any
     categorical: Sequence[bool]

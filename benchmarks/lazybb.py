@@ -170,7 +170,7 @@ def distinct_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def best(call: Callable[[], object], repeats: int) -> float:
-    """Return the seconds of the fastest of `repeats` calls; several have a warm-up call before."""
+    """Return the seconds of the fastest of `repeats` calls, after a warm-up call if several."""
     if repeats > 1:
         call()
     times = []

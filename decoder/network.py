@@ -1,7 +1,8 @@
 """PrivGAM's network, which decodes noisy sums, in JAX for training: float32, tables of one shape.
 
 ``privcurve.kernels.decoder`` runs the same network in a fit. Here, the arrays of a table are padded
-to a fixed number of columns and bins (`columns`, `bins`); masks are 1 for those of the table.
+to a fixed number of columns and bins (`columns`, `bins`); masks are 1 for the table's own columns
+and bins.
 """
 
 from __future__ import annotations
@@ -310,7 +311,7 @@ def forward(
     for t in range(n_releases):
         key, *own_keys = jax.random.split(key, 3)
         so_far, ends = jax.lax.stop_gradient(scores), jax.lax.stop_gradient(intercepts)
-        # How many times larger the sensitivity of these sums is than that of the first release.
+        # Sensitivity of these sums, divided by the sensitivity of the first release.
         times = 1.0 if t == 0 or n_classes == 2 else jnp.where(laplace > 0, 2.0, np.sqrt(2.0))
         if n_classes == 2:
             score = (so_far[0].reshape(-1)[places] * present[None]).sum(1) + ends[0]

@@ -125,7 +125,7 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest groups of methods, consecutive by mean rank, of which no two differ.
+    """Return the largest groups of methods, consecutive by mean rank, without a differing pair.
 
     `pairs_at` are the rows of one ε of :func:`compare_pairs`. Groups have two methods or more, and
     no group contains another.

@@ -63,8 +63,8 @@ def titles_of(study: Study) -> dict[str, str]:
         )
         for name, method in methods
     }
-    # The study's titles replace those of the references: a study without a model on raw columns
-    # may have a learner called `raw`.
+    # The study's titles replace the references' titles: a study without a model on raw columns may
+    # have a learner called `raw`.
     return REFERENCES | titles
 
 

@@ -60,7 +60,7 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
-# Added to the captions and notes of tables about the second suite.
+# Added to captions and notes of tables and figures about the second suite of datasets.
 SET_ON_CAPTION = ", on tables that set PrivGAM"
 SET_ON_NOTE = (
     "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
@@ -253,7 +253,7 @@ def _epsilon(value: float) -> str:
 
 
 def wins_table(runs: pd.DataFrame) -> Table:
-    """Return a table that compares methods with PrivGAM under the same relation, δ = 0 or δ > 0."""
+    """Return the table of differences between methods and PrivGAM (:func:`.find_references`)."""
     titles = titles_of(runs)
     references = arena.find_references(runs, REFERENCE)
     frame = arena.compare(runs, references)

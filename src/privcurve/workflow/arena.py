@@ -49,8 +49,8 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the ε and hold-outs of the file of runs `against`, and of its datasets those in
-    `datasets`; by default the untouched ones or, if it has none, all. The default of `delta` is
+    The study has the ε and hold-outs of the file of runs `against`, and its datasets that are in
+    `datasets`; by default the untouched datasets or, if it has none, all. The default of `delta` is
     `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the study can't be run, and
     ValueError if the learner is unknown.
     """
