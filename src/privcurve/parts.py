@@ -195,7 +195,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return an object for each part; it opens the part when it is asked its first question."""
+        """Return an object for each part; it opens the part at its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
@@ -373,7 +373,7 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The unsealed records of the fit, from which a curator takes rows.
+        """The unsealed records of the fit; a curator takes rows from them.
 
         The learner does not see these arrays, so that it can't overwrite them. Raises SealedError
         if the learner has replaced a part of the records.
