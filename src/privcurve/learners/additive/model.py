@@ -33,8 +33,8 @@ class AdditiveModel:
     # The standard error of a row's log-odds is this factor times the root of the sum of the squared
     # errors of its parts.
     factor: float = 1.0
-    # For each column, the p-value of having no effect, times the number of columns. Empty if the
-    # model is from an older file.
+    # For each column, the adjusted p-value of the test that it has no effect (`errors.evidence`).
+    # Empty if the model is from an older file.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
