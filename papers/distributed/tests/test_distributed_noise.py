@@ -88,8 +88,8 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # A replaced record costs twice as much as an added one, which the published noise is for.
-        # With a uniform budget, a chain of 8 splits costs 9/8 of this (A6).
+        # The published noise is for an added record; a replaced record costs twice as much. With a
+        # uniform budget, a chain of 8 splits costs 9/8 of this (A6).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),

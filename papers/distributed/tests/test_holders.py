@@ -24,7 +24,8 @@ from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
-# Number of questions: one for each bin of the two unordered columns, thresholds of the others.
+# Number of questions: one for each bin of the two unordered columns, and for each threshold of the
+# others.
 N_QUESTIONS = 2 + 4 + 3 + 9
 WIDTH = sum(N_BINS)
 PUBLISHED = {"calibration": "published", "n_splits": 6}

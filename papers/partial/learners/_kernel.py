@@ -34,7 +34,7 @@ def weight_bits(n: int, largest: float) -> int:
 
 @jit
 def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) -> None:
-    """Add a·x of the rows from `start` on to `out`; terms are added in the order of columns.
+    """Add to `out` the products a·x of the rows x from `start` on, in the order of columns.
 
     `points` has shape (n_columns, n_rows), and `coefficients` are a.
     """

@@ -48,7 +48,7 @@ def weights_without_caps(patch):
 
 @replacement_of(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
 def errors_of_chosen_thresholds(original, self, sums, positive, reach):
-    """The utility of thresholds is the error, but the noise is for the edge (as in version 1)."""
+    """The utility of thresholds is the error, but the noise is for the edge (as once in BRC)."""
     return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 

@@ -144,7 +144,7 @@ class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> RuleRows:
-        """Convert records to packed rows, which fits of all settings share."""
+        """Convert records to packed rows, in the form that the kernel takes."""
         codes, signs, counts, n_bins = records
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 

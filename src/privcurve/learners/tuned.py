@@ -212,7 +212,8 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     ) -> list[Any]:
         """Train the drawn settings and return the fitted learners in the same order.
 
-        Each has a curator of its own, which checks that the training spends at most the call `run`.
+        Each training has a curator of its own, which checks that the training costs no more than
+        the call `run`.
         """
         doors = curator.inner(run, len(drawn))
         labels = records.labels

@@ -373,7 +373,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         # M. Without privacy no vote is clamped: M is the largest possible link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
         if self.calibration == PUBLISHED:
-            # As in the paper: noise on the links, then the clamp; β from the exact records.
+            # As in the paper, noise is added to links, which are then clamped; β is exact.
             links = link_of_leaves(positive, negative, alpha)
             votes = curator.numbers(OF_LINKS.format(t + 1), links)
             votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes

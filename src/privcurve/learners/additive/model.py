@@ -30,7 +30,8 @@ class AdditiveModel:
 
     # A row's standard error is this factor times the root of the sum of its parts' squared errors.
     factor: float = 1.0
-    # By column, the p-value of no effect times the number of columns; empty if from an older file.
+    # For each column, the adjusted p-value of the test that it has no effect (`errors.evidence`).
+    # Empty if the model is from an older file.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:

@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     """The settings of a fit."""
 
     budget: SharedBudget
-    laplace: bool  # whether the noise is Laplace noise, else it is Gaussian, or none
+    laplace: bool  # whether noise is Laplace noise; if not, it is Gaussian, or there is none
     m: float  # n·μ/d, see `plan`
     most_bins: int  # the maximum number of bins of an ordered column
     releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals

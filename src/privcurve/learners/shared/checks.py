@@ -248,8 +248,8 @@ def warn_of_index(X: object, **others: Any) -> None:
 def warn_of_budget(learner: Any, n: int) -> None:
     """Warn if a seed may be guessed, or if δ is too large for the number of records.
 
-    `privcurve release` warns of the same δ. With ``add-remove`` the number of records, `n`, is not
-    public; the learner's estimate replaces it.
+    `privcurve release` warns of such a δ, too. With ``add-remove`` the number of records, `n`, is
+    not public; the learner's estimate replaces it.
     """
     epsilon = plain_number(getattr(learner, "epsilon", math.inf))
     if not is_private(epsilon):
