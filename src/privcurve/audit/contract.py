@@ -179,7 +179,8 @@ class Verdict:
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
     """Check the five conditions for one setting of a learner; stop at the first broken one.
 
-    The check tries `n_random` pairs of each size above 2, and at most 4 times as many of 1 and 2.
+    The check tries `n_random` pairs of each size above 2, and at most 4 times as many of the sizes
+    1 and 2.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
@@ -479,7 +480,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        # A model that stays with the data owner draws new noise for each score.
+        # A model that stays with the data owner draws new noise for each score: do not compare.
         if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])

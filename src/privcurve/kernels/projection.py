@@ -47,7 +47,7 @@ class Weighing(NamedTuple):
     spread: int  # the highest first level
     step: int  # number of levels per correct vote
     density: float  # κ
-    learning_rate: float  # λ per level
+    learning_rate: float  # λ/step: the learning rate per level
     unit: int  # the integer for a weight of 1
     normalise: bool  # whether errors are divided by the sum of weights, or by κn
 

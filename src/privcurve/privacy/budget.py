@@ -26,7 +26,7 @@ MOST_EPSILON = 1e100
 
 # A δ of at least SMALL_SHARE/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# Relative tolerance for rounding: δ = 1e-3 with 100 records is not below this bound.
+# Relative tolerance for rounding: with 100 records, δ = 1e-3 counts as at least SMALL_SHARE/n.
 _TOLERANCE = 1e-9
 
 # The warning printed with every comparison on private records.

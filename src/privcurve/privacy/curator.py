@@ -561,7 +561,7 @@ class Curator(Account):
         return exact + self._draw_whole(call.mechanism, int(call.scale), exact.shape)
 
     def _draw_whole(self, mechanism: str, scale: int, shape: tuple[int, ...]) -> Ints:
-        """Draw exact whole noise."""
+        """Draw integer noise by the exact samplers of ``privacy.discrete``."""
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
         draw = rounded_gaussian if mechanism == GAUSSIAN else discrete_laplace

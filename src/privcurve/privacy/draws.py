@@ -261,7 +261,7 @@ def _draw_by_inverse(
 
 def _random_words(rng: np.random.Generator, n: int) -> Words:
     """Return `n` words of 64 random bits."""
-    if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32 bits
+    if isinstance(rng.bit_generator, np.random.MT19937):  # MT19937 draws words of 32 bits
         return rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
     return np.asarray(rng.bit_generator.random_raw(n))
 

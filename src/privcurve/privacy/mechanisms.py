@@ -215,7 +215,8 @@ _logistic_labels = _label_probabilities(lambda x: 1 / (1 + arithmetic.exps(x)))
 # The table -----------------------------------------------------------------------------
 
 _TABLE = (
-    # η·range-DP and η·range-bounded-range: docs/proofs.md, 'Choices'.
+    # A choice is η·range-DP and η·range-bounded-range, where range is the range of the scores'
+    # change: docs/proofs.md, 'Choices'.
     Mechanism(
         EXPONENTIAL,
         "choice",
@@ -224,8 +225,8 @@ _TABLE = (
         _law("gumbel"),
         exponential_probabilities,
     ),
-    # η·range-DP, never worse than the exponential mechanism; but the range of its privacy loss may
-    # be nearly 2η·range: docs/proofs.md, 'Choices'.
+    # A choice is η·range-DP, and never worse than by the exponential mechanism; but the interval of
+    # its privacy loss may have a length of nearly 2η·range: docs/proofs.md, 'Choices'.
     Mechanism(
         PERMUTE_AND_FLIP,
         "choice",
@@ -234,12 +235,12 @@ _TABLE = (
         _law("exponential"),
         permute_and_flip_probabilities,
     ),
-    # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
+    # The release is Δ/scale-DP, where Δ is the L1 sensitivity of all numbers together.
     Mechanism(
         LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
     ),
-    # Laplace noise on the weight of each of two labels, so their difference has two draws: the
-    # leaves of the thesis.
+    # Each of two labels has a weight with Laplace noise, so the difference of the weights has two
+    # draws of noise. The leaves of trees in the thesis have this noise.
     Mechanism(
         TWO_LAPLACE,
         "number",
@@ -260,10 +261,10 @@ _TABLE = (
         _mirrored_logistic,
         _logistic_labels,
     ),
-    # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
+    # The release is (Δ/σ)²/2-zCDP, where Δ is the L2 sensitivity; it has no pure ε.
     Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _law("normal")),
-    # The release of a vector is Δ/scale-DP, Δ the L2 sensitivity; the minimum of an objective with
-    # this term costs more: calibration/objective.py.
+    # The release of a vector is Δ/scale-DP, where Δ is the L2 sensitivity; the minimum of an
+    # objective with this term costs more: calibration/objective.py.
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
@@ -345,7 +346,9 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Ints:
-    """Draw integer shares of noise for `shape[0]` messages; `parts` shares add up to `scale`.
+    """Draw integer shares of noise for `shape[0]` messages.
+
+    `parts` shares add up to noise with the scale `scale`.
 
     Each of m Gaussian shares has a variance of σ²/m and is rounded to the nearest integer; it is
     drawn exactly. A share of Laplace noise is the difference of two Gamma(1/m) numbers: m shares

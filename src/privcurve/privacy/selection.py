@@ -97,7 +97,10 @@ class Runs:
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def rho_slope(self, rho: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4)."""
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4).
+
+        u and u′ are as in :meth:`pure_slope`.
+        """
         log = -arithmetic.log(self.gamma)
         return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 

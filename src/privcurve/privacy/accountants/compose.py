@@ -105,8 +105,8 @@ class Accountant:
     # Whether one evaluation takes milliseconds: the search then starts at the result of the other
     # accountants, to save evaluations.
     slow: bool = False
-    # The search multiplies noise rates by this factor below 1, to cover its own error and errors
-    # of δ.
+    # The search multiplies noise rates by this factor below 1, to cover the error of the search and
+    # rounding errors of δ.
     safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:

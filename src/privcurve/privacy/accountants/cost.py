@@ -26,9 +26,9 @@ class Cost:
     """The cost of `count` equal mechanism calls."""
 
     kind: str  # one of the kinds above
-    # By kind: ε (pure; Laplace noise of a number or vector), the length of the range (bounded
-    # range), sensitivity/σ (Gaussian, sampled), √(2ρ) (zCDP). All are in proportion to the noise
-    # rate.
+    # It depends on the kind: ε (pure; Laplace noise of a number or vector), the length of the range
+    # (bounded range), sensitivity/σ (Gaussian, sampled) or √(2ρ) (zCDP). All these are in
+    # proportion to the noise rate.
     amount: float
     count: int = 1
     rate: float = 1.0  # for a sampled kind: the probability that a record is in the batch

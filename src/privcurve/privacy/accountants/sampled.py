@@ -25,7 +25,7 @@ FINENESS = 16
 # The grid has the losses of all answers within these numbers of standard deviations of the noise,
 # upwards and downwards.
 UP, DOWN = 12.0, 10.0
-# Beyond this c or ε, the result is the trivial bound 1.
+# Beyond this c (sensitivity/σ of a call) or ε, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
 # Maximum number of grid points of one call's loss, and of the sum of losses. If a grid would have
 # more, its step is made larger.
@@ -158,7 +158,7 @@ def _grid(
 
 
 def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
-    """Return a tilt at which the mean loss is near ε; and ln Σ mass·e^(tilt·loss), and the spread.
+    """Return a tilt with a mean loss near ε; at this tilt, ln Σ mass·e^(tilt·loss) and the spread.
 
     The spread is the standard deviation of the tilted loss. The result is None if the probability
     of a loss of ε or more is below e^`NOTHING`. Bounds hold for any tilt, so the search may end
