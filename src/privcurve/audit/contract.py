@@ -102,8 +102,8 @@ class Case:
     bins: Sequence[int] = BINS  # number of bins of each column of the tables
     # If ε and δ are for persons: the largest number of records of one person that a fit keeps.
     at_most: int | None = None
-    # Whether a parameter is at an end of its range. Such a case has few pairs, and they need not
-    # have changes of half of the bound.
+    # Whether a parameter is at an end of its range. Such a case has few pairs, and its changes need
+    # not reach half of the bound.
     at_end: bool = False
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:

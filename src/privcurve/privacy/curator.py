@@ -370,7 +370,7 @@ class Curator(Account):
             Returns the θ whose gradient is −b, given b.
         old : bool
             Whether to draw b as diffprivlib does, by NumPy's old samplers; under a public seed also
-            by NumPy's old generator, which the curator's generator seeds.
+            by NumPy's old generator, seeded by the curator's generator.
 
         Returns
         -------
@@ -428,7 +428,7 @@ class Curator(Account):
         Raises
         ------
         ValueError
-            If there are more records than whole sums can represent.
+            If there are more records than sums of integers can represent.
         """
         if not isinstance(records, Records):
             raise DoorError("partitioned records have no rows in one process: ask for Totals")

@@ -503,7 +503,7 @@ def state(
 
 
 def assumptions_for(neighbours: str) -> tuple[str, ...]:
-    """Return the facts that every fit assumes public (add-remove: not the number of records)."""
+    """Return the facts that a fit assumes public; under add-remove, not the number of records."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 

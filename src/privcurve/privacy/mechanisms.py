@@ -282,8 +282,8 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in
 # Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
-# NUMBERS are mechanisms that pay for noisy numbers, and so for a choice or labels computed from
-# them. LABELS are mechanisms that pay for labels, the signs of noisy margins.
+# NUMBERS: mechanisms that pay for noisy numbers, and so for a choice or for labels that are
+# computed from these numbers. LABELS: mechanisms that pay for labels, the signs of noisy margins.
 NUMBERS = (LAPLACE, GAUSSIAN)
 LABELS = (*NUMBERS, TWO_LAPLACE, LOGISTIC, NOISY_LABEL)
 

@@ -466,8 +466,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     If nothing is sealed, `function` is called directly. A kernel may write only into sealed arrays:
     it gets copies of public ones, and may not use a mutable closure variable, default, object or
     global of its module. Functions that it calls are not checked. A kernel that returns nothing is
-    annotated ``-> None``; others must not return None, which could reveal exact values. The shape
-    and type of a result must depend only on public arguments, except for the number of rows.
+    annotated ``-> None``; other kernels must not return None, which could reveal exact values. The
+    shape and type of a result must depend only on public arguments, except for the number of rows.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Cost:
     def rho(self) -> float:
         """ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
 
-        For a call on a batch it is the ρ of the same call on all records, which is not smaller.
+        For a call on a batch it is an upper bound: the ρ of the same call on all records.
         """
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0

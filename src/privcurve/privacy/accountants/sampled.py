@@ -4,8 +4,8 @@ For neighbours, one such call is at most as distinguishable as a single noisy nu
 distributions, where q is the sampling rate and N(c) is Gaussian noise with mean c (docs/proofs.md,
 'Poisson batches'): if a record is replaced, (1 − q)N(0) + qN(c) and (1 − q)N(0) + qN(−c); if it is
 added or left out, (1 − q)N(0) + qN(c) and N(0), in both orders. The privacy losses of calls add up.
-They are rounded to a grid in a way that never lowers δ. Their distribution is tilted so that its
-mean is near ε, so that even a tiny δ has a small relative error.
+Each loss is rounded to a grid in a way that never lowers δ. The distribution of the total loss is
+tilted, such that its mean is near ε: so even a tiny δ has a small relative error.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None
         guess = tilt + (epsilon - mean) / (spread * spread)
         if not low < guess < high:
             guess = (low + high) / 2
-        # Newton's step assumes that the variance stays as at the present tilt. Its length is
-        # limited, as this is false far from there.
+        # Newton's step assumes that the variance stays as at the present tilt. The length of the
+        # step is limited, as the variance may differ far from this tilt.
         tilt = min(guess, 4 * low + 16 / spread)
     return tilt, log_total, spread
