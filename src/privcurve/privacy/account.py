@@ -58,7 +58,7 @@ class Call:
     scale: float
     # The ledger entry that pays for the call; None if the scale is 0 or ∞, or for a party.
     entry: LedgerEntry | None = None
-    what: str = ""  # for a party, which has no ledger: the `what` of the entry that pays
+    what: str = ""  # for a party, which has no ledger: `what` of the ledger entry that pays
 
     def rescale(self, factor: float) -> Call:
         """Return the call for numbers multiplied by `factor`; the factor is public."""

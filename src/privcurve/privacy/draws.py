@@ -175,7 +175,8 @@ def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
 def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, int]:
     """Fill `out` until the words are used up; return how many numbers and words were used.
 
-    The other `_fill` functions do the same; only a gamma distribution has a shape.
+    The functions `_fill_…` of other distributions do the same; only a gamma distribution uses
+    `shape`.
     """
     at = 0
     for i in range(len(out)):

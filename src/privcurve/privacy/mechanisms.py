@@ -198,7 +198,10 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
 
 
 def _label_probabilities(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
-    """Convert P(noise > x), x ≥ 0, of symmetric noise to the probability of + for each margin."""
+    """Return a mechanism's function `probabilities` for labels, from P(noise > x) for x ≥ 0.
+
+    The noise must be symmetric; the probability of + is P(rate · margin + noise > 0).
+    """
 
     def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)

@@ -136,7 +136,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
-        """Return the axis of rows of the result of a public index; refuse an index along rows."""
+        """Return which axis of `self[index]` is the axis of rows; refuse an index along rows."""
         if self._rows is None:
             return None
         if type(index) is int and self._rows:
