@@ -92,7 +92,7 @@ class Case:
     """One setting of a learner that the contract checks."""
 
     learner: str
-    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and those that differ from defaults
+    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all values other than defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
     # By the name of a call (without numbers): why its bound may exceed twice its largest change.

@@ -304,7 +304,7 @@ class Rows(Bounded):
     def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
         """Return a sum, product, … of two operands, number by number (D3 to D5).
 
-        The result is None if an operand is neither rows of the same records nor public.
+        The result is None if an operand is not public, and not rows of the same records.
         """
         sides = [self._side(one) for one in inputs]
         if any(side is None for side in sides):

@@ -1,10 +1,10 @@
 """Private selection: the cost of the best of a random number of runs, and the budget of a run.
 
 A run is a mechanism with totally ordered outputs. The run is repeated K times, each time with new
-random numbers. Only the best output is released, neither K nor the other outputs. K has a truncated
-negative binomial distribution with shape η > −1 (η = 1: geometric, η = 0: logarithmic). A run of a
-learner trains a setting; its score is the number of correctly predicted training records, with
-exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
+random numbers. Only the best output is released; K and the other outputs stay secret. K has a
+truncated negative binomial distribution with shape η > −1 (η = 1: geometric, η = 0: logarithmic). A
+run of a learner trains a setting; its score is the number of correctly predicted training records,
+with exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
 
 Theorems, proofs and sources are in docs/proofs.md, 'Private selection', cited by number here. The
 accountant is in `accountants.compose`; the privacy statement in `privacy.noise`.
