@@ -83,5 +83,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest lower bound on ε that any counts give: `n` hits against 0."""
+    """Return the largest lower bound on ε that any counts give: for `n` hits against no hit."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

@@ -56,7 +56,8 @@ class Claim:
     learner: str
     calibration: str
     epsilon: float
-    # `pairs(claim, target)`: neighbours, either tiny tables or canaries in the target.
+    # `pairs(claim, target)`: the pairs of neighbours, either tiny tables or the target with a
+    # canary.
     pairs: MakePairs
     delta: float = 0.0
     # Hyperparameters, and public facts: `public_columns` (if given, the label is public, too),

@@ -92,7 +92,7 @@ class Case:
     """One setting of a learner that the contract checks."""
 
     learner: str
-    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and those that differ from defaults
+    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all values other than defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
     # By the name of a call (without numbers): why its bound may exceed twice its largest change.
@@ -102,8 +102,8 @@ class Case:
     bins: Sequence[int] = BINS  # number of bins of each column of the tables
     # If ε and δ are for persons: the largest number of records of one person that a fit keeps.
     at_most: int | None = None
-    # Whether a parameter is at an end of its range. Such a case has few pairs, and they need not
-    # have changes of half of the bound.
+    # Whether a parameter is at an end of its range. Such a case has few pairs, and its changes need
+    # not reach half of the bound.
     at_end: bool = False
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
@@ -179,7 +179,8 @@ class Verdict:
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
     """Check the five conditions for one setting of a learner; stop at the first broken one.
 
-    The check tries `n_random` pairs of each size above 2, and at most 4 times as many of 1 and 2.
+    The check tries `n_random` pairs of each size above 2, and at most 4 times as many of the sizes
+    1 and 2.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
@@ -479,7 +480,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        # A model that stays with the data owner draws new noise for each score.
+        # A model that stays with the data owner draws new noise for each score: do not compare.
         if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])

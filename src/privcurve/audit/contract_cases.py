@@ -156,7 +156,7 @@ EPSILONS = (0.05, 30.0)
 def ends_of(parameter: Parameter) -> tuple[Any, ...]:
     """Return the two ends of the range of a number, or all words of a choice.
 
-    If the parameter's entry lists values to try, these are returned.
+    If the parameter's entry lists values to try, return these values.
     """
     if parameter.tried is not None:
         return parameter.tried

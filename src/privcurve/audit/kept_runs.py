@@ -82,7 +82,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
 def _fit(
     case: Case, side: Records, seed: int, runs: Sequence[tuple[int, int]]
 ) -> tuple[Replay, dict[str, Any]]:
-    """Train with given runs; return the replay, and all that is released (with its progress)."""
+    """Train with given runs; return the replay, and all that the fit releases or reports."""
     curator = _Given(seed, runs)
     model = train(case, side, curator)
     return curator, {**released(model), "reports of progress": curator.progress}

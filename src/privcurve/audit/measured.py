@@ -43,7 +43,7 @@ def contract_of(method: Method) -> str:
 def measure(method: Method, n_fits: int = FITS) -> Measured:
     """Return a lower bound on ε of fits that claim `EPSILON`, with confidence 1 − `REPORTED_ERROR`.
 
-    The canaries of one table are bins of an ordered column, those of the other bins of an unordered
+    In one table the canaries are bins of an ordered column, in the other table bins of an unordered
     column. The bound of each table may be wrong with half of `REPORTED_ERROR`. The result does not
     depend on the seed of a run.
     """

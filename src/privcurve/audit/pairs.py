@@ -149,8 +149,8 @@ def replace_record(
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     """Yield every pair of neighbours of n records over a small domain.
 
-    A record is any combination of bins and label. Tables that differ in the order of records are
-    the same, and each pair occurs once, in one of its two orders.
+    A record is any combination of bins and label. Tables with the same records in another order
+    count as one table. Each pair of tables occurs once, not again with swapped sides.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
     rows: list[Row] = [(cell[:-1], cell[-1]) for cell in cells]

@@ -50,7 +50,7 @@ class Worst:
 
     pair: Pair
     # The exact ε of the searched pairs, or a lower bound on the true ε. A sampled bound may be
-    # negative, which is no evidence.
+    # negative; then it is no evidence.
     epsilon: float
     delta: float  # exact δ at the claimed ε; NaN when sampled
     violated: bool  # whether the claim is refuted; when sampled, by a bound at `VERDICT_ERROR`
@@ -186,10 +186,11 @@ def search_sampled(
 def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
     """Return the event that promises the largest ε.
 
-    `left` and `right` must not be used for anything else. The function sorts outcomes (integers) by
-    their estimated ratio of probabilities, and scores (floats) by their value. The candidates are
-    the sets at both ends of this order. It compares them by the bound on ε that these trainings
-    give at `VERDICT_ERROR`, so that rare outcomes count little.
+    The trainings in `left` and `right` must not also estimate the event's probabilities. The
+    function sorts outcomes (integers) by their estimated ratio of probabilities, and scores
+    (floats) by their value. The candidates are the sets at both ends of this order. It compares
+    them by the bound on ε that these trainings give at `VERDICT_ERROR`, so that rare outcomes count
+    little.
     """
     return _best_event(left, right, delta)[1]
 

@@ -49,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns of both sides' attributes, padded with `ABSENT` to equal shapes."""
+        """Return these columns, padded with `ABSENT` to the attributes and shapes of both sides."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):

@@ -26,10 +26,10 @@ MOST_NUMBERS = 64
 # Number of cells into which the likelihood ratio divides the values of a column.
 N_CELLS = 12
 
-# Noise of single precision can reveal the exact number. A number counts as of single precision if
-# its relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless
-# it has so few digits that it may be exact. One column shows which of an attribute's first _BITS
-# numbers are of single precision.
+# Noise of single precision can reveal the exact number. A number has single precision if its
+# relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless it
+# has so few digits that it may be exact. One column shows which of an attribute's first _BITS
+# numbers have single precision.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48

@@ -74,10 +74,10 @@ class Holder(Protocol):
         """Count the families of `family_counts`: (n_nodes, n_questions, 3 · n_classes + 2)."""
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records of nodes: (n_nodes,)."""
+        """Count the records in each node: (n_nodes,)."""
 
     def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records of nodes by class: (n_nodes, n_classes)."""
+        """Count the records in each node by class: (n_nodes, n_classes)."""
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals and their norms by leaf: (n_trees, n_leaves, n_outputs + 1)."""
@@ -276,12 +276,12 @@ class LocalHolder:
         return release.messages(np.array(exact), self.curator)
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records of nodes."""
+        """Count the records in each node."""
         exact = [self.rows.counts[self._nodes[node]].sum() for node in nodes]
         return release.messages(np.array(exact), self.curator)
 
     def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records of nodes by class."""
+        """Count the records in each node by class."""
         classes, counts = self.rows.classes, self.rows.counts
         of_nodes = [self._nodes[node] for node in nodes]
         exact = [np.bincount(classes[rows], counts[rows], self.n_classes) for rows in of_nodes]

@@ -102,7 +102,8 @@ def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
 def _make_part(records: Ints, n_rows: int) -> Holding:
     """Return the distinct rows of `records`, and how often each occurs.
 
-    Sorting is faster than counting if there are few records and many rows.
+    If there are few records and many rows, the function sorts the records, which is faster than
+    counting all rows.
     """
     if n_rows > 8 * len(records):
         return Holding(*np.unique(records, return_counts=True))

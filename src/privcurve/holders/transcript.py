@@ -65,8 +65,8 @@ class Transcript:
     def measures(self) -> dict[str, float]:
         """Return the totals by name.
 
-        `bytes_per_holder` is what the party with the most bytes sent, `bytes_down_per_holder` what
-        the server sent to each party.
+        `bytes_per_holder` counts the bytes from the party that sent most, `bytes_down_per_holder`
+        the bytes that the server sent to each party.
         """
         up = self.bits_sent // 8
         down = self.received // 8

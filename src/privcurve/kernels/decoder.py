@@ -19,12 +19,12 @@ from privcurve.kernels.jit import jit
 # Widths, in bins, of the windows around each bin of an ordered column over which sums are taken.
 WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
-N_FEATURES = 2 * N_WINDOWS + 16  # features of a bin
-N_COMMON = 10  # features of the entire table, which all bins share
-N_COLUMN = 4  # features of a column, in addition to two means over the states of its bins
+N_FEATURES = 2 * N_WINDOWS + 16  # number of features of a bin
+N_COMMON = 10  # number of features of the entire table, which all bins share
+N_COLUMN = 4  # number of features of a column, in addition to two means over the states of its bins
 # Outputs for a bin: a gate and an intercept; then, for each window, a weight and a sharpness.
 N_OUT = 2 + 2 * N_WINDOWS
-HEADS = 2  # attention heads between columns
+HEADS = 2  # number of attention heads between columns
 FAR = 4  # a bin of an ordered column reads the bins at distances 1 and FAR on both sides
 # Upper bound of the logarithm of a sharpness, so that its exponential does not overflow.
 MOST_SHARPNESS = 20.0

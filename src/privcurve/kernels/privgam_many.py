@@ -30,7 +30,7 @@ class Clipping(NamedTuple):
     table: Floats
     shift: int
     clip: int  # the residual of a record whose class has the probability 1/2
-    norm: int  # 1: the L1 norm of a row's sums is at most 2·clip; 2: the L2 norm, √2·clip
+    norm: int  # 1: the L1 norm of a row's sums is at most 2·clip; 2: the L2 norm is at most √2·clip
 
 
 @jit

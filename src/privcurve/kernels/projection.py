@@ -3,8 +3,8 @@
 A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with the
 smallest c ≥ 1 for which |μ| ≥ κn (docs/proofs.md, 'LazyBB: weights'; thesis, Definition 2.2.4). The
 margin after t rounds is 2k − t, where k is the number of correct votes, so the histogram of k
-determines all weights. Weights are rounded up to integer multiples of 1/unit. This keeps their
-order and the density, and makes all sums of weights exact in any order.
+determines all weights. Weights are rounded up to integer multiples of 1/unit. Rounding up keeps the
+order of weights and the density, and all sums of weights are exact in any order.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Weighing(NamedTuple):
     spread: int  # the highest first level
     step: int  # number of levels per correct vote
     density: float  # κ
-    learning_rate: float  # λ per level
+    learning_rate: float  # λ/step: the learning rate per level
     unit: int  # the integer for a weight of 1
     normalise: bool  # whether errors are divided by the sum of weights, or by κn
 

@@ -58,7 +58,7 @@ class Call:
     scale: float
     # The ledger entry that pays for the call; None if the scale is 0 or ∞, or for a party.
     entry: LedgerEntry | None = None
-    what: str = ""  # for a party, which has no ledger: the `what` of the entry that pays
+    what: str = ""  # for a party, which has no ledger: `what` of the ledger entry that pays
 
     def rescale(self, factor: float) -> Call:
         """Return the call for numbers multiplied by `factor`; the factor is public."""
@@ -78,8 +78,8 @@ class Call:
     def loss_of_one(self) -> float:
         """A lower bound of the most that one record can add to the answer, in noise scales.
 
-        It is half of `loss` for a call on a sampled batch, whose sensitivity may count a replaced
-        record as two records.
+        It is half of `loss` for a call on a sampled batch, as the sensitivity of such a call may
+        count a replaced record as two records.
         """
         return self.loss / 2 if self.entry and self.entry.sampled < 1 else self.loss
 

@@ -26,7 +26,7 @@ MOST_EPSILON = 1e100
 
 # A δ of at least SMALL_SHARE/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# Relative tolerance for rounding: δ = 1e-3 with 100 records is not below this bound.
+# Relative tolerance for rounding: with 100 records, δ = 1e-3 counts as at least SMALL_SHARE/n.
 _TOLERANCE = 1e-9
 
 # The warning printed with every comparison on private records.
@@ -61,7 +61,8 @@ NEIGHBOURS = (
         "replaced by as many others",
         2.0,
     ),
-    # Such neighbours are replace-one neighbours too, so they have each replace-one guarantee.
+    # Neighbours under private-columns are also replace-one neighbours, so every replace-one
+    # guarantee holds for them.
     Relation(
         PRIVATE_COLUMNS,
         "any one record changes in its private columns, and in its label where that is private; "
@@ -174,8 +175,8 @@ def explain_renamed(word: Any) -> str:
 def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
     """Check a budget: the only check of ε and δ; `who` begins the message, e.g. a learner's name.
 
-    Raises ValueError if ε is not a number in (0, ∞] or δ not a number in [0, 1): booleans, NaN and
-    text are not numbers. It also refuses a δ so small that its logarithm is lost to rounding.
+    ε must be a number in (0, `MOST_EPSILON`], or infinite; δ must be 0, or a number in
+    [`LEAST_DELTA`, 1). Booleans, NaN and text are not numbers. Raises ValueError otherwise.
     """
     who = f"{who}: " if who else ""
     for name, value in (("epsilon", epsilon), ("delta", delta)):

@@ -355,7 +355,7 @@ class Curator(Account):
             Returns the θ whose gradient is −b, given b.
         old : bool
             Whether to draw b as diffprivlib does, by NumPy's old samplers; under a public seed also
-            by NumPy's old generator, which the curator's generator seeds.
+            by NumPy's old generator, seeded by the curator's generator.
 
         Returns
         -------
@@ -413,7 +413,7 @@ class Curator(Account):
         Raises
         ------
         ValueError
-            If there are more records than whole sums can represent.
+            If there are more records than sums of integers can represent.
         """
         if not isinstance(records, Records):
             raise DoorError("partitioned records have no rows in one process: ask for Totals")
@@ -546,7 +546,7 @@ class Curator(Account):
         return exact + self._draw_whole(call.mechanism, int(call.scale), exact.shape)
 
     def _draw_whole(self, mechanism: str, scale: int, shape: tuple[int, ...]) -> Ints:
-        """Draw exact whole noise."""
+        """Draw integer noise by the exact samplers of ``privacy.discrete``."""
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
         draw = rounded_gaussian if mechanism == GAUSSIAN else discrete_laplace

@@ -89,8 +89,8 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
         accepted = True
         quotient, rest = k // scale, k % scale
         for step in range(quotient + 2):
-            # One coin per step: e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then
-            # e^{-x²/2σ²}.
+            # Each step tosses one coin, with the probability e^{-x/σ} for each whole multiple of σ
+            # in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
             j = 1
             while True:
                 if step <= quotient:

@@ -175,7 +175,8 @@ def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
 def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, int]:
     """Fill `out` until the words are used up; return how many numbers and words were used.
 
-    The other `_fill` functions do the same; only a gamma distribution has a shape.
+    The functions `_fill_…` of other distributions do the same; only a gamma distribution uses
+    `shape`.
     """
     at = 0
     for i in range(len(out)):
@@ -261,7 +262,7 @@ def _draw_by_inverse(
 
 def _random_words(rng: np.random.Generator, n: int) -> Words:
     """Return `n` words of 64 random bits."""
-    if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32 bits
+    if isinstance(rng.bit_generator, np.random.MT19937):  # MT19937 draws words of 32 bits
         return rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
     return np.asarray(rng.bit_generator.random_raw(n))
 

@@ -167,7 +167,7 @@ class PrivacyStatement:
     neighbours : str
         Name of a relation of ``budget.NEIGHBOURS``.
     calibration : str or None
-        ``published`` (noise as printed in the paper) or ``proved`` (as proved).
+        ``published`` (noise as printed in the paper) or ``proved`` (noise as proved).
     composition : str
         Name of the accountant that composes the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
@@ -299,7 +299,7 @@ class PrivacyStatement:
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
     def of_fit(self, generator: str, floats: Sequence[str] = (NOT_FLOATS,)) -> Self:
-        """Return the statement with the exclusions of a fit: of its generator and arithmetic.
+        """Return the statement with the exclusions for a fit's generator and arithmetic.
 
         `generator` and `floats` replace the general texts of `NOT_COVERED`.
         """
@@ -503,7 +503,7 @@ def state(
 
 
 def assumptions_for(neighbours: str) -> tuple[str, ...]:
-    """Return the facts that every fit assumes public (add-remove: not the number of records)."""
+    """Return the facts that a fit assumes public; under add-remove, not the number of records."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 

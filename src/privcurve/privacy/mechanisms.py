@@ -198,7 +198,10 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
 
 
 def _label_probabilities(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
-    """Convert P(noise > x), x ≥ 0, of symmetric noise to the probability of + for each margin."""
+    """Return a mechanism's function `probabilities` for labels, from P(noise > x) for x ≥ 0.
+
+    The noise must be symmetric; the probability of + is P(rate · margin + noise > 0).
+    """
 
     def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)
@@ -215,7 +218,8 @@ _logistic_labels = _label_probabilities(lambda x: 1 / (1 + arithmetic.exps(x)))
 # The table -----------------------------------------------------------------------------
 
 _TABLE = (
-    # η·range-DP and η·range-bounded-range: docs/proofs.md, 'Choices'.
+    # A choice is η·range-DP and η·range-bounded-range, where range is the range of the scores'
+    # change: docs/proofs.md, 'Choices'.
     Mechanism(
         EXPONENTIAL,
         "choice",
@@ -224,8 +228,8 @@ _TABLE = (
         _law("gumbel"),
         exponential_probabilities,
     ),
-    # η·range-DP, never worse than the exponential mechanism; but the range of its privacy loss may
-    # be nearly 2η·range: docs/proofs.md, 'Choices'.
+    # A choice is η·range-DP, and never worse than by the exponential mechanism; but the interval of
+    # its privacy loss may have a length of nearly 2η·range: docs/proofs.md, 'Choices'.
     Mechanism(
         PERMUTE_AND_FLIP,
         "choice",
@@ -234,12 +238,12 @@ _TABLE = (
         _law("exponential"),
         permute_and_flip_probabilities,
     ),
-    # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
+    # The release is Δ/scale-DP, where Δ is the L1 sensitivity of all numbers together.
     Mechanism(
         LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
     ),
-    # Laplace noise on the weight of each of two labels, so their difference has two draws: the
-    # leaves of the thesis.
+    # Each of two labels has a weight with Laplace noise, so the difference of the weights has two
+    # draws of noise. The leaves of trees in the thesis have this noise.
     Mechanism(
         TWO_LAPLACE,
         "number",
@@ -260,10 +264,10 @@ _TABLE = (
         _mirrored_logistic,
         _logistic_labels,
     ),
-    # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
+    # The release is (Δ/σ)²/2-zCDP, where Δ is the L2 sensitivity; it has no pure ε.
     Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _law("normal")),
-    # The release of a vector is Δ/scale-DP, Δ the L2 sensitivity; the minimum of an objective with
-    # this term costs more: calibration/objective.py.
+    # The release of a vector is Δ/scale-DP, where Δ is the L2 sensitivity; the minimum of an
+    # objective with this term costs more: calibration/objective.py.
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
@@ -281,8 +285,8 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in
 # Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
-# NUMBERS are mechanisms that pay for noisy numbers, and so for a choice or labels computed from
-# them. LABELS are mechanisms that pay for labels, the signs of noisy margins.
+# NUMBERS: mechanisms that pay for noisy numbers, and so for a choice or for labels that are
+# computed from these numbers. LABELS: mechanisms that pay for labels, the signs of noisy margins.
 NUMBERS = (LAPLACE, GAUSSIAN)
 LABELS = (*NUMBERS, TWO_LAPLACE, LOGISTIC, NOISY_LABEL)
 
@@ -345,7 +349,9 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Ints:
-    """Draw integer shares of noise for `shape[0]` messages; `parts` shares add up to `scale`.
+    """Draw integer shares of noise for `shape[0]` messages.
+
+    `parts` shares add up to noise with the scale `scale`.
 
     Each of m Gaussian shares has a variance of σ²/m and is rounded to the nearest integer; it is
     drawn exactly. A share of Laplace noise is the difference of two Gamma(1/m) numbers: m shares

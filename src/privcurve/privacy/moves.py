@@ -1,7 +1,7 @@
 """Bounds of how far a record can move a sum, if it is added or if it is replaced.
 
-All numbers here are public. They are exact, or rounded up; the one square root of an L2 norm is
-rounded to nearest, for which the slack of `grid.SLACK` pays (docs/proofs.md, 'Derived
+All numbers here are public. Bounds are exact, or rounded up. Only the square root of an L2 norm is
+rounded to nearest: the slack of `grid.SLACK` pays for that (docs/proofs.md, 'Derived
 sensitivities').
 """
 

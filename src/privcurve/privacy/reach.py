@@ -1,4 +1,4 @@
-"""Find mutable variables outside of a kernel, in which it could store exact values."""
+"""Find mutable variables outside of a kernel, where it could store exact values."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ REMEDY = (
     "(privcurve.privacy.sealed.kernel)"
 )
 
-# Files of the sealing itself and of NumPy: an error names the innermost line outside of these.
+# Files of the sealing itself and of NumPy: an error names the innermost line outside of these
+# files.
 _NOT_A_LEARNER = (
     __file__, str(Path(__file__).with_name("sealed.py")), str(Path(np.__file__).parent)
 )  # fmt: skip
@@ -34,7 +35,7 @@ class SealedError(RuntimeError):
 
 
 class FitName(str):
-    """The name of a learner, as one object per fit to which all sealed values of the fit refer."""
+    """The name of a learner, as one object per fit: all sealed values of the fit refer to it."""
 
     # The first error of the fit, which ends the fit even if the learner catches it.
     refused: RuntimeError | None = None

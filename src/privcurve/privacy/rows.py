@@ -105,7 +105,7 @@ class Rows(Bounded):
             apart = Moves.of(nearer).within(change)
         if not apart.is_zero:
             # The difference of two rows has at most twice the norm of a row; if all entries have
-            # the same sign, it has at most √2 times the L2 norm (D2).
+            # the same sign, the difference has at most √2 times the L2 norm (D2).
             aligned = bool((least >= 0).all() or (most <= 0).all())
             factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
@@ -299,7 +299,7 @@ class Rows(Bounded):
     def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
         """Return a sum, product, … of two operands, number by number (D3 to D5).
 
-        None if an operand is neither rows of the same records nor public.
+        The result is None if an operand is not public, and not rows of the same records.
         """
         sides = [self._side(one) for one in inputs]
         if any(side is None for side in sides):

@@ -47,17 +47,17 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The data type, as of an array."""
+        """The data type, as in NumPy."""
         return self._array.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes, as of an array."""
+        """The number of axes, as in NumPy."""
         return self._array.ndim
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """The shape, as of an array; the length of the axis of rows is sealed."""
+        """The shape, as in NumPy; the length of the axis of rows is sealed."""
         shape: list[Any] = list(self._array.shape)
         if self._rows is not None:
             shape[self._rows] = self._wrap(shape[self._rows], None)
@@ -65,7 +65,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """The number of entries, as of an array; sealed if the array has an axis of rows."""
+        """The number of entries, as in NumPy; sealed if the array has an axis of rows."""
         size = self._array.size
         return size if self._rows is None else self._wrap(size, None)
 
@@ -77,7 +77,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     # Operations with sealed results -------------------------------------------------------
 
     @property
-    def T(self) -> Sealed:  # noqa: N802, as of an array
+    def T(self) -> Sealed:  # noqa: N802, as in NumPy
         """The transposed array."""
         rows = None if self._rows is None else self.ndim - 1 - self._rows
         return self._wrap(self._array.T, rows)
@@ -89,23 +89,23 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
-        """Return a copy, as of an array."""
+        """Return a copy, as in NumPy."""
         return self._wrap(self._array.copy(), self._rows)
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Sealed:
-        """Return the sum along an axis, as of an array."""
+        """Return the sum along an axis, as in NumPy."""
         return cast(Sealed, np.sum(self, axis=axis, keepdims=keepdims))
 
     def max(self, axis: Any = None, initial: float = -np.inf) -> Sealed:
-        """Return the maximum along an axis, as of an array; `initial` if there are no rows."""
+        """Return the maximum along an axis, as in NumPy; `initial` if there are no rows."""
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
     def ravel(self) -> Sealed:
-        """Return the entries along one axis, as of an array."""
+        """Return the entries along one axis, as in NumPy."""
         return self.reshape(-1)
 
     def reshape(self, *shape: Any) -> Sealed:
-        """Return the entries in another shape, as of an array."""
+        """Return the entries in another shape, as in NumPy."""
         rows = self._rows
         if rows is not None:
             wanted = shape[0] if isinstance(shape[0], tuple) else shape
@@ -136,7 +136,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
-        """Return the axis of rows of the result of a public index; refuse an index along rows."""
+        """Return which axis of `self[index]` is the axis of rows; refuse an index along rows."""
         if self._rows is None:
             return None
         if type(index) is int and self._rows:
@@ -466,8 +466,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     If nothing is sealed, `function` is called directly. A kernel may write only into sealed arrays:
     it gets copies of public ones, and may not use a mutable closure variable, default, object or
     global of its module. Functions that it calls are not checked. A kernel that returns nothing is
-    annotated ``-> None``; others must not return None, which could reveal exact values. The shape
-    and type of a result must depend only on public arguments, except for the number of rows.
+    annotated ``-> None``; other kernels must not return None, which could reveal exact values. The
+    shape and type of a result must depend only on public arguments, except for the number of rows.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
             f"random_state must be a generator that only this fit uses; got {got}: equal noise "
             "on two tables reveals what it hides. Give each fit a stream of its own "
             "(privcurve.privacy.seeds.stream with 32 new secret bytes), or None.",
-            stacklevel=6,  # the user's line that calls `fit`
+            stacklevel=6,  # the warning names the user's line that calls `fit`
         )
     _begun[mark] = None
     if len(_begun) > _MOST_MARKS:

@@ -1,10 +1,10 @@
 """Private selection: the cost of the best of a random number of runs, and the budget of a run.
 
-A run is a mechanism with totally ordered outputs. It is repeated K times, each time with new random
-numbers; the best output is released, but neither K nor the other outputs. K has a truncated
-negative binomial distribution with shape η > −1 (η = 1: geometric, η = 0: logarithmic). A run of a
-learner trains a setting; its score is the number of correctly predicted training records, with
-exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
+A run is a mechanism with totally ordered outputs. The run is repeated K times, each time with new
+random numbers. Only the best output is released; K and the other outputs stay secret. K has a
+truncated negative binomial distribution with shape η > −1 (η = 1: geometric, η = 0: logarithmic). A
+run of a learner trains a setting; its score is the number of correctly predicted training records,
+with exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
 
 Theorems, proofs and sources are in docs/proofs.md, 'Private selection', cited by number here. The
 accountant is in `accountants.compose`; the privacy statement in `privacy.noise`.
@@ -97,7 +97,10 @@ class Runs:
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def rho_slope(self, rho: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4)."""
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4).
+
+        u and u′ are as in :meth:`pure_slope`.
+        """
         log = -arithmetic.log(self.gamma)
         return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 

@@ -191,7 +191,7 @@ class Sum(Bounded):
         return self._made(self._array[index], self._bounds.each(lambda moves: moves.take(index)))
 
     def reshape(self, *shape: Any) -> Any:
-        """Return the sums in another shape, as of an array."""
+        """Return the sums in another shape, as in NumPy."""
         bounds = self._bounds.each(lambda m: m.with_entries(m.entries.reshape(*shape)))
         return self._made(self._array.reshape(*shape), bounds)
 

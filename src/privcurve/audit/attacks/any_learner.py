@@ -49,7 +49,7 @@ def claim_by_fits(
     epsilon: float = 1.0,
     neighbours: str = REPLACE_ONE,
 ) -> Claim:
-    """Return a claim for any learner, tested by real fits, whose outputs `sample` returns.
+    """Return a claim for any learner, tested by the outputs of real fits, which `sample` returns.
 
     By default, the output is the entire fitted state.
     """
@@ -75,7 +75,8 @@ def claim_by_canaries(
 ) -> Claim:
     """Return a claim for any learner, tested by guesses of the coins of canaries.
 
-    The learner may be another library's. Its models must distinguish the bins of a column.
+    The learner may be from another library. Models of the learner must distinguish the bins of a
+    column.
     """
     offered = entry(learner)
     delta = 0.0 if offered.pure else SMALL_DELTA

@@ -76,7 +76,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return pairs with a flipped label, with nearly all records positive or about half."""
+    """Return pairs with one flipped label: nearly all records are positive, or about half."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 

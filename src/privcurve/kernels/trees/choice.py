@@ -79,7 +79,7 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     :func:`split_values` explains `yes` and `totals`.
     """
     q = rule >> 1
-    # The constant rule + is like the rule of a question to which all rows answer yes.
+    # The constant rule + is like the rule of a question that all rows answer with yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]

@@ -32,8 +32,8 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Leave out the questions to which all rows answer yes: the last threshold, and the question
-        # about a column with only one possible bin.
+        # Leave out the questions that all rows answer with yes: the last threshold, and the
+        # question about a column with only one possible bin.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]

@@ -105,8 +105,8 @@ class Accountant:
     # Whether one evaluation takes milliseconds: the search then starts at the result of the other
     # accountants, to save evaluations.
     slow: bool = False
-    # The search multiplies noise rates by this factor below 1, to cover its own error and errors
-    # of δ.
+    # The search multiplies noise rates by this factor below 1, to cover the error of the search and
+    # rounding errors of δ.
     safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:
@@ -231,8 +231,8 @@ ACCOUNTANTS = (
 def selection_accountant(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection, for the costs of one run.
 
-    The steps of a run add up their ε; for δ > 0, they add up their ρ if this gives a smaller ε
-    (docs/tuning.md).
+    The ε of a run is the sum over its steps; for δ > 0, the sum of ρ is used if it gives a smaller
+    ε (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:

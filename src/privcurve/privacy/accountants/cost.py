@@ -26,9 +26,9 @@ class Cost:
     """The cost of `count` equal mechanism calls."""
 
     kind: str  # one of the kinds above
-    # By kind: ε (pure; Laplace noise of a number or vector), the length of the range (bounded
-    # range), sensitivity/σ (Gaussian, sampled), √(2ρ) (zCDP). All are in proportion to the noise
-    # rate.
+    # It depends on the kind: ε (pure; Laplace noise of a number or vector), the length of the range
+    # (bounded range), sensitivity/σ (Gaussian, sampled) or √(2ρ) (zCDP). All these are in
+    # proportion to the noise rate.
     amount: float
     count: int = 1
     rate: float = 1.0  # for a sampled kind: the probability that a record is in the batch
@@ -51,7 +51,7 @@ class Cost:
     def rho(self) -> float:
         """ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
 
-        For a call on a batch it is the ρ of the same call on all records, which is not smaller.
+        For a call on a batch it is an upper bound: the ρ of the same call on all records.
         """
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0

@@ -4,8 +4,8 @@ For neighbours, one such call is at most as distinguishable as a single noisy nu
 distributions, where q is the sampling rate and N(c) is Gaussian noise with mean c (docs/proofs.md,
 'Poisson batches'): if a record is replaced, (1 − q)N(0) + qN(c) and (1 − q)N(0) + qN(−c); if it is
 added or left out, (1 − q)N(0) + qN(c) and N(0), in both orders. The privacy losses of calls add up.
-They are rounded to a grid in a way that never lowers δ. Their distribution is tilted so that its
-mean is near ε, so that even a tiny δ has a small relative error.
+Each loss is rounded to a grid in a way that never lowers δ. The distribution of the total loss is
+tilted, such that its mean is near ε: so even a tiny δ has a small relative error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FINENESS = 16
 # The grid has the losses of all answers within these numbers of standard deviations of the noise,
 # upwards and downwards.
 UP, DOWN = 12.0, 10.0
-# Beyond this c or ε, the result is the trivial bound 1.
+# Beyond this c (sensitivity/σ of a call) or ε, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
 # Maximum number of grid points of one call's loss, and of the sum of losses. If a grid would have
 # more, its step is made larger.
@@ -158,7 +158,7 @@ def _grid(
 
 
 def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
-    """Return a tilt at which the mean loss is near ε; and ln Σ mass·e^(tilt·loss), and the spread.
+    """Return a tilt with a mean loss near ε; at this tilt, ln Σ mass·e^(tilt·loss) and the spread.
 
     The spread is the standard deviation of the tilted loss. The result is None if the probability
     of a loss of ε or more is below e^`NOTHING`. Bounds hold for any tilt, so the search may end
@@ -176,7 +176,7 @@ def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None
         guess = tilt + (epsilon - mean) / (spread * spread)
         if not low < guess < high:
             guess = (low + high) / 2
-        # Newton's step assumes that the variance stays as at the present tilt. Its length is
-        # limited, as this is false far from there.
+        # Newton's step assumes that the variance stays as at the present tilt. The length of the
+        # step is limited, as the variance may differ far from this tilt.
         tilt = min(guess, 4 * low + 16 / spread)
     return tilt, log_total, spread

@@ -77,7 +77,7 @@ def perturb_objective(
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
-    # The exponent is capped against overflow: there, any penalty is enough.
+    # The cap avoids overflow: for such a large exponent, nearly any penalty is enough.
     needed = CURVATURE * square_norm / arithmetic.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
     for_noise = epsilon - arithmetic.log1p(CURVATURE * square_norm / penalty)

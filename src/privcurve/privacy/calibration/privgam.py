@@ -67,9 +67,9 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
     """Return the sensitivity of the sums of residuals by class and bin of all columns.
 
     The norm is L1 if `pure`, else L2. With two classes, a record adds at most c = 1/2 to one cell
-    of each column. With more classes, it adds up to c to the cell of its own class, and up to c in
-    all to the cells of the other classes: twice as much in L1, √2 times as much in L2. For the
-    totals, `n_columns` is 1. Source: docs/proofs.md, 'PrivGAM', 1 to 3 (proved, attained).
+    of each column. With more classes, a record adds up to c to the cell of its own class, and up to
+    c in total to the cells of the other classes: twice as much in L1, √2 times as much in L2. For
+    the totals, `n_columns` is 1. Source: docs/proofs.md, 'PrivGAM', 1 to 3 (proved, attained).
     """
     times = 1.0 if n_classes == 2 else 2.0 if pure else math.sqrt(2.0)
     return times * counts_sensitivity(neighbours, pure, n_columns)

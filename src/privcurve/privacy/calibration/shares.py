@@ -65,7 +65,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudg
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return a budget for choices and releases in any proportion: of ε if δ = 0, else of zCDP."""
+    """Return a budget for choices and releases: an ε if δ = 0, else a ρ of zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)

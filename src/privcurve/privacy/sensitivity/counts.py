@@ -18,8 +18,8 @@ VOTES_MARGIN = 2.0
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
-    It is multiplied by `weight_bound`, the largest weight of a record. It covers all cells
-    together: Lap(2/ε) on each cell is ε-DP. Source: docs/proofs.md, 'Counts' (proved).
+    This is multiplied by `weight_bound`, the largest weight of a record. The sensitivity is for all
+    cells together: Lap(2/ε) on each cell is ε-DP. Source: docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * weight_bound
 
@@ -46,7 +46,7 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 
     The K teachers vote on Q rows: training records and rows to score. A changed record changes one
     teacher, and so each of the Q − 1 other margins by at most 2. It also changes its own row, on
-    which every teacher may vote otherwise: 2K. Private-columns. Source: papers/partial/proofs.md,
+    which every teacher may vote differently: 2K. Private-columns. Source: papers/partial/proofs.md,
     'PATE' (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)

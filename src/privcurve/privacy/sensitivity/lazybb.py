@@ -132,7 +132,7 @@ def _check_lazybb(n: int, density: float) -> None:
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range of the split scores' change in LazyBB, all nodes of one tree level together.
+    """Return the range of LazyBB's split scores' change, for all nodes of one tree level together.
 
     The scores are −ΣF(a, b), with F(a, b) = (a + b)G(a/(a + b)) for the weights a and b of the two
     labels, in units of κn. In these units no record weighs more than ζ
