@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option("--delta", type=amount, help="(default: 1e-6 if the learner takes it, else 0)")
     option("--neighbours", help="replace-one or add-remove (default: the learner's own)")
-    option("--datasets", nargs="+", default=(), metavar="NAME", help="tables (default: all that did not set PrivGAM)")
+    tables = "tables (default: all that did not set PrivGAM)"
+    option("--datasets", nargs="+", default=(), metavar="NAME", help=tables)
     option(
         "--against",
         default="frozen",
