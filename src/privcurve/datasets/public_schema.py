@@ -95,7 +95,7 @@ class Schema:
     Raises
     ------
     DatasetError
-        If the facts are invalid or contradict each other; names each fault.
+        If the facts are invalid or contradict each other; the message names each fault.
 
     Notes
     -----
@@ -177,7 +177,7 @@ class Schema:
         Raises
         ------
         DatasetError
-            If the file can't be read or is invalid; names each fault with its line.
+            If the file can't be read or is invalid; the message names each fault with its line.
         """
         return cls._from_content(public_facts(Path(path)))
 
@@ -214,7 +214,7 @@ class Schema:
         Warns
         -----
         UserWarning
-            If columns are left out; names them.
+            If columns are left out; the warning names them.
         """
         from pyarrow import parquet
 
@@ -396,12 +396,12 @@ class Schema:
         ----------
         frame : DataFrame, mapping of columns or array
         train : bool
-            Whether these rows train a model; if so, a column with over 5 % clipped values warns.
+            Whether these rows train a model; if so, over 5 % clipped values in a column warn.
 
         Raises
         ------
         DatasetError
-            If a column is missing, or values have no code; names up to twenty of them.
+            If a column is missing, or values have no code; the message names up to twenty values.
         """
         return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
@@ -409,13 +409,12 @@ class Schema:
         """Return the position of each label of `y` in `classes`.
 
         A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
-        and some are not classes, they are positions already: tools of scikit-learn encode labels
-        in this way.
+        and some are not classes, they are positions already, from a tool of scikit-learn.
 
         Raises
         ------
         DatasetError
-            If a label is missing or not a class; names up to twenty rows.
+            If a label is missing or not a class; the message names up to twenty rows.
         """
         labels = given.read_labels(y)
         if self._are_positions(labels):

@@ -41,8 +41,8 @@ def encode_frame(
     Raises
     ------
     DatasetError
-        If a column is missing or has no name, or if values have no code; names up to twenty of
-        them.
+        If a column is missing or has no name, or if values have no code; the message names up to
+        twenty values.
 
     Warns
     -----

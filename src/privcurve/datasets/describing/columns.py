@@ -240,8 +240,8 @@ def _propose_number(
     elif not public or profile.missing:
         keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Two columns of codes share an entry if they have the same codes. With few records per code,
-    # they may lack some codes by chance: do not compare codes then.
+    # Two columns of codes share an entry if they have the same codes. With few records per code, a
+    # column may lack some codes by chance: do not compare codes then.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)

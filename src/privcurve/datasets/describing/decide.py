@@ -131,7 +131,7 @@ class Question:
         return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
     def _read_value(self, key: str, text: str) -> Any:
-        """Parse the answer for a key as YAML; a single text may lack quotes, a list brackets."""
+        """Parse the answer for a key as YAML; a text needs no quotes, and a list no brackets."""
         text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:

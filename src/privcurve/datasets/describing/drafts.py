@@ -101,7 +101,7 @@ def draft(
         format=form,
         decimal=decimal,
         thousands=thousands,
-        # Sorted: the order of occurrence would reveal something about the records.
+        # Sort the words: the order of occurrence would reveal something about records.
         missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,

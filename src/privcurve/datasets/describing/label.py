@@ -142,7 +142,7 @@ def _find_convention(
     Values that the user named come first. Returns None if no convention fits.
     """
     for low, high in PAIRS:
-        # Sorted, lower case first: the order of occurrence would reveal something about records.
+        # Sort values, lower case first: their order of occurrence may reveal something private.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)

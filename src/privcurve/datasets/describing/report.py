@@ -51,7 +51,8 @@ _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for undecided classes, so that the columns can be checked without the classes.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Maximum number of distinct values without a code that are counted, and that a message shows.
+# Maximum number of distinct values without a code that are counted (MOST_REFUSED), and that a
+# message shows (_SHOWN).
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -485,7 +486,7 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Add a remark for each class with only one record or person: a hold-out needs two.
+        """Add a remark for each class with one record or person: ``privcurve compare`` needs two.
 
         `trained` maps each text of the label to its number of records in the training files.
         """

@@ -150,7 +150,10 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; only the first of their columns has shared groups."""
+        """Yield the lines of a column's keys.
+
+        If columns share groups, the first column has the groups, and the others have an alias.
+        """
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
