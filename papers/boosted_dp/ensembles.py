@@ -162,7 +162,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: number of datasets won by each α at each ε: ours, by chance, and printed (Table 1)."""
+    """Table: how many datasets each α wins at each ε: ours, by chance, printed (Table 1)."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2

@@ -178,7 +178,10 @@ def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.DataFrame]:
-    """Return, for each α, panels with a curve per encoding: for all ε, and for the smallest ε."""
+    """Return two cropped panels for each α: one of the runs at all ε, one at the smallest ε.
+
+    Each panel has one curve per encoding of the dataset.
+    """
     least = frame["epsilon"].min()
     parts = {"all ε": frame, f"ε = {least:g}": frame[frame["epsilon"] == least]}
     return [

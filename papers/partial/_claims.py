@@ -21,9 +21,9 @@ def gain_since_least_epsilon(claim: Mapping[str, object], rows: pd.DataFrame) ->
 
 
 def _subtract_last_key(values: Values, base: str) -> Values:
-    """Subtract from each value the value whose key differs only in its last part, which is `base`.
+    """Subtract from each value its base: the value with `base` as the last part of the same key.
 
-    The result is NaN if there is no such value.
+    The result is NaN without a base; the bases themselves are left out.
     """
     return {
         key: value - values.get((*key[:-1], base), float("nan"))

@@ -32,7 +32,11 @@ COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
 
 
 class FlippedLabels(Thresholds):
-    """Table and figure: thresholds drawn blindly or by flipped labels, and their weights α."""
+    """Table and figure of BRC's thresholds and of their weights α in the vote.
+
+    They compare thresholds that are drawn at random without the records with thresholds that have
+    the fewest errors on randomly flipped labels.
+    """
 
     word: ClassVar[str] = "flipped_labels"
     writes: ClassVar[tuple[str, ...]] = ("table", "figure")

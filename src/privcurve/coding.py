@@ -57,7 +57,7 @@ class Records(NamedTuple):
     # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
     labels: NDArray[Any]
     counts: NDArray[np.int64]  # (n_rows,): how many records each row represents
-    n_bins: NDArray[np.int64]  # (n_columns,): number of codes of each column; public
+    n_bins: NDArray[np.int64]  # (n_columns,): number of bins of each column; public
 
     @property
     def n(self) -> int:

@@ -61,7 +61,7 @@ class Part:
     path: str
     n_rows: int
     sha256: str  # checksum of both files, in hex
-    n_bins: tuple[int, ...]  # number of codes of each column; public
+    n_bins: tuple[int, ...]  # number of bins of each column; public
 
     @property
     def n(self) -> int:

@@ -365,8 +365,8 @@ def _reason(error: Any) -> str:
         sign = "-" if given < 0 else ""
         return f"must be finite; got {sign}.inf: write a number, or put a text in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # For the value 1.0, suggest 1: the categories of a column equate 1 and 1.0 in a data file,
-        # but the quoted text "1.0" matches only itself.
+        # YAML's 1.0 may stand for the category 1: suggest to write 1, which matches 1 and 1.0 in
+        # the data. A quoted "1.0" matches that text only.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"must be a text; YAML reads it as the number {given}: {remedy}put it in quotes"

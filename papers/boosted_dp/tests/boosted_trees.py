@@ -1,7 +1,8 @@
 """Boosted trees with the Mα-loss in plain Python, as a reference for tests.
 
-A record is a triple (row, label, weight), a question a pair (column, code): it asks whether the
-row's bin is at most `code`. With `restrict`, a node asks only questions whose answer is still open.
+A record is a triple (row, label, weight), a question a pair (column, bin): it asks whether the
+row's bin in the column is at most this one. With `restrict`, a node asks only questions whose
+answer is still open.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Test the privacy loss of the published leaves of boosted ensembles, and the claim's status."""
+"""Test the privacy loss of ensembles with the paper's leaf noise, and the status of its claim."""
 
 import math
 

@@ -22,7 +22,7 @@ BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Return the number of fractional bits of weights, such that a sum of n weights has 62 bits.
+    """Return how many fractional bits weights may have if a sum of n must fit in 62 bits.
 
     A weight is at most `largest`.
     """

@@ -33,9 +33,9 @@ class Axes:
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Return axes for trainings that have no x, so that each line has one point per panel.
+        """Return axes for trainings that have no x: each line has one point per panel.
 
-        As x is required, it is replaced by a column that is constant on a line.
+        The x of the result is a column that is constant on each line.
         """
         return replace(self, x=[*self.lines, *self.panels][0])
 

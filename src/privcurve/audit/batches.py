@@ -1,4 +1,4 @@
-"""Contract check of sampled batches: only a batch's own call may depend on which records it has.
+"""Contract check of sampled batches: only a batch's own call may depend on its records.
 
 The check repeats a fit with the same answers, but draws the batch of one call again. Then only the
 exact values of this call may differ: no other call, and no part of the model.

@@ -447,7 +447,7 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
 
 
 def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
-    """Train a learner by `fit`, as a user does, but with `curator` in place of its own curator."""
+    """Call `fit` as a user does, but with `curator` in place of the one that `fit` would make."""
     learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
 
     def scripted(stream: np.random.Generator) -> Curator:

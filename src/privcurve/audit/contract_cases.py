@@ -154,7 +154,7 @@ EPSILONS = (0.05, 30.0)
 
 
 def ends_of(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the two ends of the range of a number, or all words of a choice.
+    """Return the two ends of the range of a number, or all values of a choice.
 
     If the parameter's entry lists values to try, return these values.
     """
@@ -174,7 +174,7 @@ def ends_of(parameter: Parameter) -> tuple[Any, ...]:
 def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield cases of one learner with ε and each numeric parameter at both ends of its range.
 
-    Also yield a case for each word of a choice that occurs in none of `cases`. A parameter is
+    Also yield a case for each value of a choice that occurs in none of `cases`. A parameter is
     changed in the first case that sets it, or else in the first case that allows it.
     """
     learner = cases[0].learner

@@ -185,7 +185,7 @@ class Replay(Curator):
 
     @property
     def all_unseen(self) -> str:
-        """`unseen` of this curator, or else of one of its runs or parties; empty if none is set."""
+        """The first nonempty `unseen` of this curator, its runs and its parties; else empty."""
         others = (other.all_unseen for other in (*self.runs, *self.holders))
         return self.unseen or next(filter(None, others), "")
 

@@ -115,7 +115,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
 
 
 def _note_blind_claims(frame: pd.DataFrame) -> str:
-    """Return a note on the claims that their numbers of trainings could not have refuted."""
+    """Return a note on claims that had too few trainings to be refuted, even if they are wrong."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
     if blind:

@@ -82,7 +82,10 @@ def _checksums(values: Floats) -> Floats:
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
-    """Return the columns of one attribute by name; `rates` is `States.rates`, () for integers."""
+    """Return named columns computed from the values of one attribute, which attacks can test.
+
+    `rates` is `States.rates`; empty for integers.
+    """
     columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         columns[f"all of {name}"] = _checksums(values)

@@ -48,7 +48,7 @@ MOST_WHOLE = 4
 DATE = "date"
 TEXT = "text"
 
-# Value of `missing`: the column has a code for missing values, and no marker of its own for them.
+# Value of `missing`: the column has a bin for missing values, and no marker of its own for them.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.

@@ -232,7 +232,7 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Return the facts that :func:`save` wrote in addition to the arrays: checksum, sources, sizes.
+    """Return what :func:`save` wrote in addition to the arrays: checksum, sources, sizes.
 
     Returns None if the folder has no dataset, or if its dataset was encoded from an earlier version
     of the description.

@@ -107,9 +107,9 @@ class Unit:
 
 
 def _join_values(values: Iterable[str]) -> str:
-    """Return the name of a class: its values, joined by "or"; only the first of several spellings.
+    """Return the name of a class: its values, joined by "or".
 
-    Values that differ only in case are spellings of one value.
+    Values that differ only in case are spellings of one value; only the first of them is named.
     """
     spelt: dict[str, str] = {}
     for value in values:

@@ -61,7 +61,7 @@ class Column:
     public: bool = False  # whether the column is public in studies of partially private features
     # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
     spacing: str = coding.EQUAL
-    # Whether a numeric column has an additional last code for missing values.
+    # Whether a numeric column has an additional last bin for missing values.
     missing_bin: bool = False
     # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
     # encoded as the number of days since 1970-01-01.
@@ -83,12 +83,12 @@ class Column:
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
-        """Titles of the bins of a categorical column, in the order of their codes."""
+        """Titles of the bins of a categorical column, in the order of the bins."""
         return tuple(dict.fromkeys(title for _, title in self.categories))
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """Code of each value of a categorical column, or of each pattern.
+        """Bin of each value of a categorical column, or of each pattern.
 
         :class:`~privcurve.datasets.coding.TextCodes` encodes the texts of a file.
         """
@@ -97,17 +97,17 @@ class Column:
 
     @property
     def code_names(self) -> tuple[str, ...]:
-        """The name of each code: conditions on numbers, titles of categories."""
+        """The name of each bin: conditions on numbers, titles of categories."""
         return self.bin_names if self.kind == NUMERIC else self.titles
 
     @property
     def n_bins(self) -> int:
-        """Number of codes of the column, including the code for missing values."""
+        """Number of bins of the column, including the bin for missing values."""
         return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)
 
     @property
     def ordered(self) -> bool:
-        """Whether codes have the order of their values, except the code for missing values."""
+        """Whether bins have the order of their values, except the bin for missing values."""
         return self.kind == NUMERIC
 
     @property
@@ -133,7 +133,7 @@ class Column:
 
     @cached_property
     def levels(self) -> tuple[float, ...] | None:
-        """The number of each code, from 0 for the lowest bin to 1 for the highest.
+        """A number for each bin, from 0 for the lowest bin to 1 for the highest.
 
         It is the place of the bin's middle between the middles of these two, and ½ for missing
         values. None for a categorical column.
@@ -147,7 +147,7 @@ class Column:
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:
-        """A readable condition for each code, such as ``13 <= education-num < 14.5``.
+        """A readable condition for each bin, such as ``13 <= education-num < 14.5``.
 
         The last numeric bin is closed. Values outside the bounds are clipped, so the first and the
         last bin contain them too.
@@ -172,7 +172,7 @@ class Column:
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """The name of each code for readers, like `bin_names` but with shorter numbers.
+        """The name of each bin for readers, like `bin_names` but with shorter numbers.
 
         Edges have three significant digits, or as many more as distinguish them.
         """
@@ -194,7 +194,7 @@ class Column:
     def crop(self, first: int, last: int, missing: bool) -> Column:
         """Return this numeric column with only its bins from `first` to `last`, inclusive.
 
-        `missing`: whether the result has a code for missing values.
+        `missing`: whether the result has a bin for missing values.
         """
         edges = self.edges[first : last + 2]
         bins = last - first + 1
@@ -203,7 +203,7 @@ class Column:
     def merge_bins(self, groups: Sequence[int]) -> Column:
         """Return this numeric column with neighbouring bins merged if their groups are equal.
 
-        `groups` has the group of each code.
+        `groups` has the group of each bin.
         """
         starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
         if len(starts) == self.bins - 1:
@@ -239,7 +239,7 @@ class Label:
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # names of the classes 0, 1, …, if there are more than two
     # Original type of labels that are stored as texts (:mod:`privcurve.given`). The type decides
-    # how labels are read, but no code: domains that differ only in this type are equal.
+    # how labels are read, but no bin: domains that differ only in this type are equal.
     type: str = field(default=given.TEXT, compare=False)
     # Pairs (text of the file, name of its class); empty if the texts are the names of the classes.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
@@ -298,7 +298,7 @@ class Domain:
 
     @property
     def n_bins(self) -> tuple[int, ...]:
-        """Number of codes of each column."""
+        """Number of bins of each column."""
         return tuple(column.n_bins for column in self.columns)
 
     @property
@@ -308,12 +308,12 @@ class Domain:
 
     @property
     def bin_names(self) -> tuple[tuple[str, ...], ...]:
-        """A readable condition for each code of each column."""
+        """A readable condition for each bin of each column."""
         return tuple(column.bin_names for column in self.columns)
 
     @property
     def levels(self) -> tuple[tuple[float, ...] | None, ...]:
-        """The numbers of each column's codes in [0, 1], None for categories; public."""
+        """For each column, a number in [0, 1] for each bin, or None for categories; public."""
         return tuple(column.levels for column in self.columns)
 
     @property
@@ -343,7 +343,7 @@ class Domain:
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """For each column, whether its codes have the order of their values."""
+        """For each column, whether its bins have the order of their values."""
         return tuple(column.ordered for column in self.columns)
 
     @property
@@ -363,7 +363,7 @@ class Domain:
     def merge_bins(self, groups: Sequence[Sequence[int]]) -> Self:
         """Return the domain with neighbouring bins of numeric columns merged.
 
-        `groups` has the group of each code, by column.
+        `groups` has the group of each bin, by column.
         """
         columns = tuple(
             column.merge_bins(of_column) if column.kind == NUMERIC else column
@@ -375,9 +375,9 @@ class Domain:
         """Write the domain as canonical JSON (sorted keys, no blanks), for checksums.
 
         Keys that are newer than the first datasets are omitted if they have their defaults, so that
-        the checksums of those datasets do not change. Also omitted are facts that determine no
-        code: how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
-        :meth:`to_dict` includes these facts.
+        the checksums of those datasets do not change. Also omitted are the fields that determine no
+        bin: how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
+        :meth:`to_dict` includes these fields.
         """
         columns = []
         for column in self.columns:

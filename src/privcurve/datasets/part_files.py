@@ -113,7 +113,7 @@ class PartWriter:
         return self._checksum.text
 
     def keep(self, checksum: str) -> tuple[Part, ...]:
-        """Move the parts to their final folder, remove older folders of parts, return the parts."""
+        """Move the parts to their final folder, and return them; remove older folders of parts."""
         place = self._folder / f"{PARTS}{checksum[:16]}"
         digests = [digest_of(self._path_of(number)) for number in range(len(self._sizes))]
         with write_errors(place):

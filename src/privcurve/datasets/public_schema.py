@@ -58,7 +58,7 @@ _UNIT = '{"column": "patient_id", "at_most": 5}'
 class Schema:
     """The public facts of a raw table: its columns, their possible values, and the classes.
 
-    No fact may come from private records: bounds and categories are part of every model.
+    Nothing may come from private records: bounds and categories are part of every model.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Schema:
     Raises
     ------
     DatasetError
-        If the facts are invalid or contradict each other; the message names each fault.
+        If parts of the schema are invalid or contradict each other; names each fault.
 
     Notes
     -----
@@ -159,7 +159,7 @@ class Schema:
         self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
-            _ = self._description  # raises the faults of the facts
+            _ = self._description  # raises the faults of the schema
 
     @classmethod
     def from_description(cls, path: str | Path) -> Self:

@@ -291,7 +291,7 @@ class Curve:
 
     @property
     def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
-        """Terms of the digest of a grid: folds, hold-outs, repeats and seed; None for a default."""
+        """Terms of a grid's digest: folds, hold-outs, repeats, seed; None means the default."""
         study = self.study
         holdouts = (study.holdout, study.repeats) if study.holdout else None
         runs = None if study.holdout or self.selects else study.repeats
@@ -374,7 +374,7 @@ class Curve:
         return sum(costs.values()) / len(costs)
 
     def trained(self, name: str, fact: Mapping[str, Any]) -> Trained:
-        """Return which code trained the runs called `name`; `fact` is their fact in the job's file.
+        """Return which code trained the runs called `name`; `fact` is their entry in `Job.facts`.
 
         Files of earlier versions do not name the code; it is then `UNKNOWN`.
         """
@@ -417,7 +417,7 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 @cache
 def _costs(method: Method, *shape: int) -> dict[int, float]:
-    """Return the registry's estimate of the seconds of one fit, by the ``id()`` of the setting.
+    """Return the estimated seconds of one fit (registry), indexed by the ``id()`` of the setting.
 
     `shape` is `Curve.shape`. All points of a method have the same setting objects, so ids suffice.
     """

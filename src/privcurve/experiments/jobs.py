@@ -1,11 +1,11 @@
-"""Jobs: the curves, or parts of curves, on one dataset that one process trains, and their file.
+"""Jobs: what one process trains, namely curves or parts of curves on one dataset, and its file.
 
 Several short curves form one job. A longer curve is one job or several, each for some of its ε or
 for a part of the runs at one ε.
 
-The name of a job's file contains the method, ε, and a digest of everything but the data that
-determines the job. A file with the name of a job of the present study is therefore valid, unless
-the data have changed or trainings have failed. Facts in the file show whether this has happened
+The name of a job's file contains the method, ε, and a digest of all that determines the results,
+except the data. A file with the name of a job of the present study is therefore valid, unless the
+data have changed or trainings have failed. The file's metadata show whether this has happened
 (`is_done`); if so, the job runs again.
 """
 
@@ -136,7 +136,7 @@ class Job:
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The facts in the job's file, by name (`Curve.names`).
+        """What the metadata of the job's file contain on its runs, indexed by `Curve.names`.
 
         Empty if the file is missing, damaged or was made for other runs.
         """
@@ -188,9 +188,9 @@ class Job:
         return results.read_rows(self.file, list(self.digests).index(name), columns)
 
     def check(self, name: str, checksum: str | None) -> dict[str, Any]:
-        """Return the file's facts about the runs called `name`.
+        """Return what the file's metadata contain on the runs called `name` (`facts`).
 
-        Raises IncompleteError if the file has no such facts, or if the runs are of other data.
+        Raises IncompleteError if the file has no such metadata, or if the runs are of other data.
         """
         fact = self.facts.get(name)
         if fact is None:

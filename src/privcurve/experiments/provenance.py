@@ -56,7 +56,7 @@ def _follows(module: str) -> bool:
     return bool(around) and not any(package in LEFT_OUT for package in around)
 
 
-# Facts in a learner's entry of the registry that influence a training.
+# Fields of a learner's entry of the registry that influence a training.
 FACTS = (
     "defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass",
     "few_bins", "few_with",
@@ -109,7 +109,7 @@ def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
 
 
 def _learners_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the learners whose name or class occurs in `files`, which may therefore train them."""
+    """Return the learners whose name or class occurs in `files`: these files may train them."""
     words = set().union(*map(sources.words_of, files))
     names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
     return {name for name, kind in names.items() if {name, kind} & words}
@@ -189,11 +189,11 @@ class Stamps:
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether `code` is `UNKNOWN`, and such runs of the learners are not adopted yet."""
+        """Return whether `code` is `UNKNOWN` and the learners' unknown runs are not adopted yet."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
-        """Return whether runs with this checksum have the bits of trainings with present code."""
+        """Return whether present code would train runs with this checksum to the same bits."""
         if self.is_unknown(learners, code):
             return True
         return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
@@ -214,7 +214,7 @@ class Stamps:
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return, by learners with runs of other code, the number of such runs and of all runs."""
+        """Return, for learners with runs of other code, the numbers of these and of all runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]
@@ -223,7 +223,7 @@ class Stamps:
         return others
 
     def count_unknown(self, trained: Trained) -> dict[str, int]:
-        """Return, by learners, the number of runs whose code is unknown."""
+        """Return, for each group of learners, the number of runs whose code is unknown."""
         return {
             learners: runs[UNKNOWN]
             for learners, runs in sorted(trained.items())

@@ -55,7 +55,7 @@ SCHEMA = pa.schema(
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
 
-# Key under which a file's metadata has the facts.
+# Key of the `facts` of :func:`write` in a file's metadata.
 FACTS = b"privcurve"
 
 _AGAIN = "run the same command again. Finished trainings are kept."
@@ -78,8 +78,8 @@ def write(
 ) -> None:
     """Write the file of a job, with a row group for each table.
 
-    Tables come from :func:`table`. `facts` has a mapping, as plain JSON, for each table; they can
-    be read without the rows.
+    Tables come from :func:`table`. `facts` has a mapping for each table, as plain JSON. It
+    says what produced the rows, and can be read without them.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 

@@ -109,7 +109,7 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Return a share of `rows` of each label, at least one row: the first ones by `order`.
+    """Return, for each label, the first rows by `order`: a share of the label's rows, at least one.
 
     `y` has the labels and `order` the random ranks of all records; `rows` are positions in them.
     """

@@ -40,7 +40,11 @@ TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):
-    """The runs of a group in one job's file; `fact` is the file's fact about the runs `name`."""
+    """The part of a group that is in the file of one job.
+
+    `name` says which runs of the curve these are, its grid or its fresh trainings (`Curve.names`);
+    `fact` is what the file's metadata contain about these runs (`Job.facts`).
+    """
 
     job: Job
     curve: Curve
@@ -91,7 +95,7 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
 ) -> dict[tuple[str, str], list[_GroupedRuns]]:
-    """Return the groups: runs in jobs' files from other code, by learners and checksum."""
+    """Return the runs in jobs' files that other code trained, grouped by learners and checksum."""
     groups: dict[tuple[str, str], list[_GroupedRuns]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         facts = job.facts

@@ -19,7 +19,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 # The measure that selects settings, unless a study names another one.
 DEFAULT_METRIC = ACCURACY
-# Word of an output that needs AUC, even if no option of the study names it.
+# `Output.word` of the output that needs AUC, even if no option of the study names it.
 PRICE = "price"
 
 # Values of the key `select`.
@@ -67,7 +67,7 @@ class Study:
     # `best`: one setting is selected at each ε; `all`: no selection, all runs are results.
     select: str = BEST
     neighbours: str | None = None  # the requested relation; None for each learner's default
-    # Word and options of each output, in the order of the file.
+    # `Output.word` and options of each output, in the order of the file.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     # Whether the key `epsilons` has no effect, as each private learner has its own.
     idle_epsilons: bool = False

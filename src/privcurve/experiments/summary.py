@@ -1,7 +1,7 @@
 """Progress of a study: finished, failed and remaining runs, and the remaining time.
 
-Of finished jobs only the facts are read, of other jobs only the ids of their stored runs. This is
-fast, and works while the workflow runs.
+Of finished jobs only the metadata of their files are read, of other jobs only the ids of their
+stored runs. This is fast, and works while the workflow runs.
 """
 
 from __future__ import annotations

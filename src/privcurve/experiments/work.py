@@ -82,7 +82,7 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
     """Return `trained`, with the code that trained and selected what the fresh trainings depend on.
 
-    `grid` is the fact about the curve's grid if the same job trained it.
+    `grid` is the entry of the curve's grid in `Job.facts`, if the same job trained it.
     """
     read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
     for source in curve.reads:
@@ -147,6 +147,6 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
-    """Return the curve's points whose pair of ε and setting (canonical JSON) is in `pairs`."""
+    """Return the points of a curve that `pairs` names: pairs of ε and setting (canonical JSON)."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

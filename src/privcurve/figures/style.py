@@ -314,9 +314,9 @@ def write_ticks(axis: Axis) -> None:
 
 
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
-    """Choose the positions to label: the outermost, then others in the order of `places`.
+    """Choose the positions to label: first the two ends, then others in the order of `places`.
 
-    Chosen positions are more than `share` of the distance between the outermost ones apart.
+    Any two chosen positions are further apart than `share` times the distance of the ends.
     """
     position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]

@@ -16,7 +16,7 @@ LABEL = "label"
 COLUMN = "column"
 PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
 
-# Placement `sizes`: the first party has this number of times the records of the last party.
+# Placement `sizes`: the first party has SPREAD times as many records as the last one.
 SPREAD = 16.0
 
 # Placement `label`: the parameter of the Dirichlet distribution of each class over the parties.

@@ -21,7 +21,7 @@ from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import pick_least
 
-# A code that no row has: with this code, `_vote` treats a constant like the literal of an empty
+# A bin that no row has: with this bin, `_vote` treats a constant like the literal of an empty
 # bin.
 NO_CODE = np.uint32(2**32 - 1)
 

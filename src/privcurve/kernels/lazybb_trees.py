@@ -26,7 +26,7 @@ class BinnedRows(NamedTuple):
     bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
     labels: NDArray[np.uint8]  # (n_rows,): 1 for the positive label, else 0
     counts: Ints  # (n_rows,): number of records of each row
-    n_bins: Ints  # (n_columns,): number of codes of each column
+    n_bins: Ints  # (n_columns,): number of bins of each column
 
     def questions(self, thresholds: bool) -> Ranges:
         """Return the questions that trees may ask: one per bin; with `thresholds`, two per bin."""
@@ -59,7 +59,7 @@ class Forest(NamedTuple):
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return the number of nodes of a complete tree of `depth`; if 0, of a tree of `n_splits`."""
+    """Return the number of nodes of a complete tree of `depth`; for 0, of one with `n_splits`."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -90,7 +90,7 @@ def boost_trees(
     n_splits : int
         Number of internal nodes of a tree grown best first.
     thresholds : bool
-        Whether trees may also ask whether a code is at most a threshold.
+        Whether trees may also ask whether a bin is at most a threshold.
     criterion : str
         One of `CRITERIA`.
     rates, label_rates : ndarray of shape (n_rounds,)

@@ -62,7 +62,7 @@ def _between(low: float, high: float) -> float:
 
 @compiled
 def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -> Floats:
-    """Return the log masses of a distribution on a grid that dominates a privacy loss.
+    """Return log masses on a grid: their distribution dominates the distribution of a privacy loss.
 
     :func:`loss_at` defines the loss, and its two mixtures with p, r and c. The grid has the losses
     k·step, for k from `first` to `last`. Mass between two grid points moves to both of them, such

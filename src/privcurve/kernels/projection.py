@@ -22,7 +22,7 @@ LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
-    """Return the number of fractional bits of weights, such that a sum of n fits in 62 bits."""
+    """Return how many fractional bits weights may have if a sum of n must fit in 62 bits."""
     return min(LARGEST_BITS, 62 - (n - 1).bit_length())
 
 

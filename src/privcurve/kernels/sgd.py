@@ -64,9 +64,9 @@ def add_gradients(
     Parameters
     ----------
     codes, labels, counts : ndarray
-        The rows: codes of each column, positions of classes, and numbers of records.
-    inputs : ndarray of shape (n_columns, largest number of codes)
-        For each column and code, the position of the input that is 1 if the column has this code.
+        The rows: bins of each column, positions of classes, and numbers of records.
+    inputs : ndarray of shape (n_columns, largest number of bins)
+        For each column and bin, the position of the input that is 1 if the column has this bin.
     first, second : ndarray
         The weights of the layers, with a row for each input; the last row has the constants.
         Without a hidden layer `second` has no rows.

@@ -1,7 +1,7 @@
 """Base classes of learners: they check input, encode columns, and seed the randomness of a fit.
 
 A learner works on an *encoded matrix*: n × columns of small unsigned integers, where column ``j``
-has codes ``0 … n_bins[j] - 1``. The number of codes of each column, and the bounds of a numeric
+has bins ``0 … n_bins[j] - 1``. The number of bins of each column, and the bounds of a numeric
 column, are public parameters; they are never read from the rows.
 """
 
@@ -102,7 +102,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     Parameters
     ----------
     n_bins : int or sequence of int, optional
-        Number of codes: one for all columns, or one per column.
+        Number of bins: one for all columns, or one per column.
     bounds : pair of numbers or arrays, optional
         Lowest and highest value of each column. X is then numeric; it is clipped to the bounds and
         split into `n_bins` bins of equal width. None: X is already encoded.
@@ -151,7 +151,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Codes; or numbers, if `bounds` is given; or a raw frame, if `schema` is given.
+            Bins; or numbers, if `bounds` is given; or a raw frame, if `schema` is given.
         y : array-like of shape (n_rows,)
             Labels of one type, with two classes, or more if the learner supports more.
         counts : array-like of shape (n_rows,), optional
@@ -164,7 +164,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Raises
         ------
         ValueError
-            If a parameter, a code, a label or a count is not allowed.
+            If a parameter, a bin, a label or a count is not allowed.
         TypeError
             If there is another argument, such as ``sample_weight``.
         """
@@ -221,7 +221,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Raises
         ------
         ValueError
-            If a setting or a code is not allowed, or if the records are partitioned and the learner
+            If a setting or a bin is not allowed, or if the records are partitioned and the learner
             needs all of them in memory: see `LearnerEntry.in_parts`.
         """
         learners, classes = self._copies_with(settings), np.asarray(self.classes)
@@ -390,7 +390,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @with_fitted_parameters
     def score_codes(self, codes: Codes) -> Floats:
-        """Return the scores of encoded rows: :meth:`decision_function` without checks of X."""
+        """Return the scores of encoded rows, as `decision_function` but without checks of X."""
         scores = self._scores(self._merge(codes))
         n_rows, n_classes = len(codes), len(self.classes_)
         wanted = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
@@ -443,7 +443,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     @property
     @with_fitted_parameters
     def measures_(self) -> dict[str, float]:
-        """Sizes of the released model by name, such as ``nodes`` and ``leaves`` of a tree."""
+        """Sizes of the released model, by name: ``nodes`` and ``leaves`` of a tree, for example."""
         check_is_fitted(self)
         return self._measures()
 
@@ -538,7 +538,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             raise ValueError(why)
 
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
-        """Check X and return its codes; if `fit`, also set ``n_bins_`` and names of columns."""
+        """Check X and return its bins; if `fit`, also set ``n_bins_`` and names of columns."""
         if self.schema is not None:
             codes = self.schema.encode(X, train=fit)
             if fit:

@@ -1,4 +1,4 @@
-"""`LearnerEntry`: the facts about a learner, which the registry has without importing its code."""
+"""`LearnerEntry`: what the registry knows about a learner without importing its code."""
 
 from __future__ import annotations
 
@@ -170,9 +170,9 @@ class Facts:
     Attributes
     ----------
     n_bins : sequence of int
-        Number of codes of each column.
+        Number of bins of each column.
     ordered : sequence of bool, optional
-        Whether the codes of each column are ordered.
+        Whether the bins of each column are ordered.
     n_classes : int
         Number of classes.
     public_columns : sequence of int, optional
@@ -180,10 +180,10 @@ class Facts:
     public_label : bool, optional
         Whether the label is public, for the same relation.
     mixed_bins : sequence of int, optional
-        How many of the first codes of each column are fine numeric bins that a learner may merge
+        How many of the first bins of each column are fine numeric bins that a learner may merge
         (``mixed`` or ``whole`` spacing); 0 for none.
     levels : sequence, optional
-        The number in [0, 1] of each code of each column; None for a categorical column.
+        The number in [0, 1] of each bin of each column; None for a categorical column.
     """
 
     n_bins: Any
@@ -267,7 +267,7 @@ class LearnerEntry:
         (:mod:`privcurve.parts`). Empty: with all values; None: with no values.
     peak : tuple of float, optional
         Memory of a training: bytes per record, and bytes per value (one encoded column of one
-        record) if codes have one byte. See `registry.training_bytes`.
+        record) if bins have one byte. See `registry.training_bytes`.
     proof : Proof, optional
         The proof of its statement. Only learners of this project have one; statements of others
         have the status ``claimed``.

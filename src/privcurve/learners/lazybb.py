@@ -90,7 +90,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
         ±½. ``negative``: the negative label (thesis, §1.2). ``auto``: ``negative`` with
         ``published``, else ``last_round``.
     n_bins : int or sequence of int
-        Number of codes of each column.
+        Number of bins of each column.
     bounds : pair of array-like, optional
         Lowest and highest value of each column, if X is numeric.
     classes : sequence of two labels, optional
@@ -110,7 +110,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
         See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     start_ : PublicStart
         With a public start: the model whose log-odds are added to the votes. In `model_` a public
-        column has a single code, so that no voter uses it.
+        column has a single bin, so that no voter uses it.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 

@@ -29,20 +29,20 @@ from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-# Weights of the two counts of a code (negative, positive): their sum is positive minus negative.
+# Weights of the two counts of a bin (negative, positive): their sum is positive minus negative.
 MARGIN = np.array([-1.0, 1.0])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParameters):
-    r"""Naive Bayes from (code × label) counts with noise.
+    r"""Naive Bayes from (bin × label) counts with noise.
 
     Proof: docs/proofs.md, 'Naive Bayes from noisy counts'.
 
     Columns are chosen one after another by their noisy scores :math:`Q_j = \frac12 \sum_c
-    |\sum_i y_i [x_{ij} = c]|`. The counts of the chosen columns by code and label are then
+    |\sum_i y_i [x_{ij} = c]|`. The counts of the chosen columns by bin and label are then
     released with noise, all at once. The score of a row is a prior plus one log-ratio for each
-    chosen column: the logarithm of the share of the row's code among positive records, over its
+    chosen column: the logarithm of the share of the row's bin among positive records, over its
     share among negative records. Shares are smoothed.
 
     Parameters
@@ -77,7 +77,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
     columns_ : ndarray of shape (m,)
         Positions of the used columns, in the order of the choices.
     log_ratios_ : list of ndarray
-        For each of these columns, what each of its codes adds to the score.
+        For each of these columns, what each of its bins adds to the score.
     prior_ : float or PublicStart
     n_features_used_ : int
         Number of columns that the score depends on, including public ones.
@@ -166,7 +166,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
 
 
 def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
-    """Return the bounds of each column's counts: a record adds 1 to one cell of code and label."""
+    """Return the bounds of each column's counts: a record adds 1 to one cell (bin, label)."""
     return [one_cell((width, 2)) for width in widths]
 
 
@@ -177,7 +177,7 @@ class CountedRows(NamedTuple):
 
     @adds_in_parts(cells_of_columns)
     def tables(self, columns: Sequence[int], widths: Sequence[int]) -> Ints:
-        """Return counts by code and label, of shape (sum of widths, 2), columns concatenated."""
+        """Return counts by bin and label, of shape (sum of widths, 2), columns concatenated."""
         codes, signs, counts, _ = self.records
         tables = [
             label_counts(codes[:, j], width, signs, counts)
@@ -187,7 +187,7 @@ class CountedRows(NamedTuple):
 
 
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
-    """Return the number of records by code and label (negative, positive): (n_bins, 2)."""
+    """Return the number of records by bin and label (negative, positive): (n_bins, 2)."""
     cells = 2 * column.astype(np.int64) + (signs > 0)
     # Sums of integers below 2^53 are exact in floating point.
     totals = np.bincount(cells, weights=counts, minlength=2 * n_bins)

@@ -27,7 +27,7 @@ pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """The net votes of one bin, added to the scores of rows in the bin, subtracted from others."""
+    """The net votes of one bin: added to the scores of rows in it, subtracted from all others."""
 
     votes: int
     column: int
@@ -46,7 +46,7 @@ class VoteModel:
     constant: int  # net votes of the constant literals, which are the same for all rows
     # The literal of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
-    n_bins: tuple[int, ...]  # number of codes of each column
+    n_bins: tuple[int, ...]  # number of bins of each column
 
     @classmethod
     def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:
@@ -104,7 +104,7 @@ class VoteModel:
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
 
-        `bin_names` has a name for each code of each column, such as ``dataset.domain.bin_names``;
+        `bin_names` has a name for each bin of each column, such as ``dataset.domain.bin_names``;
         the default names are like ``column 3 = 5``.
         """
         lines = ["votes  bin"]

@@ -39,7 +39,7 @@ class RandomTreesModel:
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score
     batch: int  # number of trees of each round
-    n_bins: Ints  # (n_columns,): number of codes of each column
+    n_bins: Ints  # (n_columns,): number of bins of each column
 
     def describe(
         self,
@@ -74,7 +74,7 @@ class RandomTreesModel:
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check a model read from a file.
 
-        Raises ValueError if it does not fit columns with these numbers of codes, or the number of
+        Raises ValueError if it does not fit columns with these numbers of bins, or the number of
         classes.
         """
         shape, questions = self.trees.columns.shape, self.questions
@@ -135,8 +135,8 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
     calibration : str
         ``proved``.
     ordered : sequence of bool, optional
-        Which columns have ordered codes (a public fact). Trees ask about thresholds of these, and
-        about single codes of other columns. By default all are ordered.
+        Which columns have ordered bins (a public fact). Trees ask about thresholds of these, and
+        about single bins of other columns. By default all are ordered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -129,7 +129,7 @@ def training_bytes(
 
     The estimate is linear in the shape of the encoded matrix, with the coefficients of
     `LearnerEntry.peak`. They were fitted to the peak memory of entire processes (training and
-    scoring) on 0.2 to 5 million records with 8 and with 30 columns of ten codes. All records were
+    scoring) on 0.2 to 5 million records with 8 and with 30 columns of ten bins. All records were
     different; tables with many equal records need less, down to a third. A learner without a
     measured peak, such as a user's own, gets the peak of the learner that needs most on 30 columns.
 
@@ -142,7 +142,7 @@ def training_bytes(
     n_columns : int
     n_classes : int
     code_bytes : int
-        Bytes of a code: 1, or 2 if a column has more than 256 codes.
+        Bytes of a bin: 1, or 2 if a column has more than 256 bins.
     """
     peak = LEARNERS[name].peak if name in LEARNERS else None
     peaks = [entry.peak for entry in LEARNERS.values() if entry.peak]
@@ -199,7 +199,7 @@ def make(
     ----------
     name : str
     domain : Domain or Facts
-        It must have the facts that the learner's entry lists in `needs`.
+        It must have the public facts that the learner's entry lists in `needs`.
     parameters : mapping, optional
         Other parameters of the estimator: ε, δ, hyperparameters, ….
     neighbours : str
@@ -215,8 +215,8 @@ def make(
     Raises
     ------
     ValueError
-        If the learner is unknown, needs a missing fact, supports fewer classes, or supports only
-        other neighbours.
+        If the learner is unknown, needs a missing public fact, supports fewer classes, or supports
+        only other neighbours.
     ImportError
         If it needs an optional package that is not installed.
     """
@@ -244,5 +244,5 @@ def make(
         facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         facts["neighbours"] = ADD_REMOVE
-    # If `parameters` contains one of the facts, Python raises TypeError here.
+    # If `parameters` contains one of `facts`, Python raises TypeError here.
     return estimator_class(name)(**facts, **parameters)

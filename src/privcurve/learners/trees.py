@@ -70,7 +70,7 @@ class TreePlan:
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
     """Draw all noise of a fit; its shape depends only on the plan and public facts.
 
-    `width` is the number of codes of all columns together.
+    `width` is the number of bins of all columns together.
     """
     noise, depth = plan.noise, plan.depth
     n_rounds = len(noise.rates)
@@ -110,7 +110,7 @@ class TreeModel:
     """Trees that vote: each predicts −1 or +1, and the score of a row is the sum."""
 
     forest: Forest
-    n_bins: Ints  # (n_columns,): number of codes of each column
+    n_bins: Ints  # (n_columns,): number of bins of each column
 
     @property
     def n_rounds(self) -> int:
@@ -168,7 +168,7 @@ class TreeModel:
     def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
         """Check a model read from a file, and return its trees.
 
-        Raises ValueError if the trees do not fit columns with `n_bins` codes, if a leaf has another
+        Raises ValueError if the trees do not fit columns with `n_bins` bins, if a leaf has another
         label than `labels` (or 0), or if a branch does not end.
         """
         splits, children, leaves = self.forest
@@ -223,7 +223,7 @@ def write_trees(
         ``leaf(tree, node)`` returns the text of a leaf.
     n_bins : ndarray of shape (n_columns,)
     bin_names : sequence of sequences of str, or None
-        A condition for each code of each column, as in ``dataset.domain.bin_names``:
+        A condition for each bin of each column, as in ``dataset.domain.bin_names``:
         30 <= age < 40.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
@@ -315,8 +315,8 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParamete
         Number of internal nodes; only with ``published``. By default as many as a complete tree of
         `depth` has.
     splits : str
-        ``equality``: a split asks whether a column has a given code. ``threshold``: it may also ask
-        whether the code is at most a given one, which suits columns with ordered codes; only with
+        ``equality``: a split asks whether a column has a given bin. ``threshold``: it may also ask
+        whether the bin is at most a given one, which suits columns with ordered bins; only with
         ``proved``.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. One record changes ``zero_one`` half

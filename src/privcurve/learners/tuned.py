@@ -43,7 +43,7 @@ def count_right(
 ) -> Ints:
     """Count the records that a model predicts correctly; the result has shape (1,).
 
-    `scored` maps codes to scores, and `labels` are positions of classes.
+    `scored` maps bins to scores, and `labels` are positions of classes.
     """
     right = decide(scored(codes)) == labels
     return counts[right].sum(keepdims=True)
@@ -84,7 +84,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     calibration : str
         ``proved``.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes, for candidates that use it. None: all columns if `bounds`
+        Which columns have ordered bins, for candidates that use it. None: all columns if `bounds`
         is given, otherwise the default of each candidate.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
@@ -141,7 +141,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _public_facts(self) -> Facts:
         """Return the public facts for the candidates.
 
-        Codes are not merged here, as each candidate merges them itself.
+        Bins are not merged here, as each candidate merges them itself.
         """
         n_classes, ordered = len(self.classes_), self.ordered
         if ordered is not None or self.bounds is not None:

@@ -304,7 +304,7 @@ class Effects:
     def measure(
         cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
     ) -> Effects:
-        """Measure the effect of each column: how its code in a cell changes the score.
+        """Measure the effect of each column: how its bin in a cell changes the score.
 
         If the score is a sum over columns, one cell suffices; otherwise effects are means over many
         cells. `score` returns an array of shape (n_rows, n_outputs). `joins` says that columns may

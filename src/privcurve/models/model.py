@@ -62,7 +62,7 @@ class Model:
 
     @cached_property
     def _label_values(self) -> NDArray[Any]:
-        """The classes as the column of the label has them: :meth:`predict_frame` returns these."""
+        """The classes as values of the label's column: :meth:`predict_frame` returns these."""
         label = self.domain.label
         if label.type != TEXT and are_names_of(label.names, self.classes.tolist()):
             return self.classes

@@ -205,7 +205,7 @@ def _faults_of_day(text: str) -> Iterator[str]:
 
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
-    # `words` maps texts of a database to texts with the same code. Databases write truth values as
+    # `words` maps texts of a database to texts with the same bin. Databases write truth values as
     # true and false; the description of the column may write them in another way.
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
@@ -272,7 +272,7 @@ def _write_texts(
 ) -> Iterator[str]:
     """Yield WHEN clauses with the value of each text, a key of `words`.
 
-    `words` maps a text to a text of the column with the same code. Texts without a code get none.
+    `words` maps a text to a text of the column with the same bin. Texts without a bin get none.
     """
     texts: dict[str, dict[str, None]] = {}
     for text, code in zip(words, codes.code_all([*words.values()]), strict=True):

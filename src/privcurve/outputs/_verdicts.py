@@ -90,7 +90,7 @@ def verdicts(
 
     A claim with columns under `each` has a row for each combination of their values.
 
-    `tables` contains the tables that claims name, indexed by the words or names of their outputs,
+    `tables` contains the tables that claims name, indexed by the outputs' names or `Output.word`,
     and under `RUNS` the single runs, which have a column for each parameter and give standard
     errors. `printed` contains the files that claims name under `less_printed`, `functions` the
     functions that claims name under `compute`.
@@ -344,12 +344,13 @@ def values_of(
     average: Literal["mean", "std"] = "mean",
     summary: Callable[[pd.Series, pd.Series], float] | None = None,
 ) -> Values:
-    """Return the numbers that are compared with a claim's criterion, by key; NaN if one is missing.
+    """Return the numbers that a claim's criterion is checked on, indexed by key; NaN if missing.
 
-    Single runs are first averaged over their splits, by `average`. Without `over` in the claim,
-    each row of the table has one number. With `over`, the rows that differ only in the columns
-    under `over` have one number together: the mean of their values, or
-    ``summary(column, values)``, where `column` is the first column under `over`.
+    A key has the values of the columns under `by` in the claim, except the columns under `over`.
+    If the claim uses the table of single runs, these are first averaged over the splits
+    (`average`). Without `over`, each row then has one number. With `over`, all rows with the same
+    key have one number together: the mean of their values, or ``summary(column, values)``, where
+    `column` is the first column under `over`.
     """
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     table = _average_splits(claim, rows, average) if claim.get("table") == RUNS else rows
@@ -460,7 +461,7 @@ def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the claim's `where` and, if it has one, its `less`: wanted values by column."""
+    """Return the `where` of a claim and its `less`, if any: each maps columns to wanted values."""
     return [claim[one] for one in ("where", "less") if one in claim]
 
 

@@ -36,7 +36,7 @@ def rankings(
 
     The function reads the study's table of accuracy and, where they exist, the tables of the
     outputs `raw` (models on raw columns) and `ledgers` (the δ that models used). `outputs` are the
-    study's outputs by word. The result has one ranking for each of `epsilons`.
+    study's outputs, indexed by `Output.word`. The result has one ranking for each of `epsilons`.
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]

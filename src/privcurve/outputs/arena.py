@@ -33,7 +33,7 @@ from privcurve.outputs.runs import Runs, suite_of
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
-# Word that stands for the file of results that this version of privcurve contains.
+# In the option `against`: the file of results that is part of this version of privcurve.
 FROZEN = "frozen"
 FROZEN_FILE = Path("resources/arena/results.parquet")
 REFERENCE = "privgam"

@@ -76,7 +76,7 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Files:
-    """The files that an output writes: stems of tables and figures, and other files by name.
+    """The files that an output writes: stems of tables and figures; other files, each with a name.
 
     A stem is a path without extension; a table or figure has a file for each format.
     """
@@ -111,13 +111,13 @@ class Reads:
     # Datasets whose raw files are also read: the output is made again if a raw file changes, even
     # if the encoded data stays the same.
     raw: tuple[str, ...] = ()
-    # Other outputs by word or name: `word` in this study, `study/word` in another study, `/word`
-    # for the entire run.
+    # Other outputs, by their names in study files or by `Output.word`: `word` in this study,
+    # `study/word` in another study, `/word` for the entire run.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
-    # Other facts that determine the bytes of the output's files, as plain JSON: titles, an order,
-    # versions of learners. The output is made again if they change.
+    # All else that determines the bytes of the output's files, as plain JSON: titles, an order,
+    # versions of learners. The output is made again if it changes.
     facts: Any = None
 
 
@@ -177,9 +177,9 @@ class Output(ABC):
         return None
 
     def facts(self, context: Context) -> Any:
-        """Return facts about other studies that determine the bytes of the files, or None.
+        """Return what else of other studies determines the bytes of the files, or None.
 
-        They are plain JSON; the output is made again if they change.
+        The result is plain JSON; the output is made again if it changes.
         """
         return None
 
@@ -204,7 +204,7 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the pairs (study, word or name) of the names that have the form ``study/word``.
+    """Return a pair (study, output) for each name that has the form ``study/word``.
 
     `names` are as in `Reads.outputs`; other forms are not about another study and are left out.
     """
@@ -334,7 +334,7 @@ class Context:
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """Return notes on the contract of a user's own learners, and on code that has changed.
+        """Notes on the contract check of a user's own learners, and on code that has changed.
 
         All tables and figures of the output have these notes.
         """

@@ -154,14 +154,14 @@ class Leaderboard(Output):
         replace_text(context.request.files.others["page"], page.html())
 
 
-# The outputs of a study that the page shows, by word.
+# The outputs of one study that the page shows, indexed by `Output.word`, such as ``accuracy``.
 Outputs = Mapping[str, OutputRequest]
 # The worst finding of the audit, in words, by learner, calibration, relation and whether δ > 0.
 Audit = Mapping[tuple[str, str, str, bool], str]
 
 
 def _studies(context: Context) -> list[Outputs]:
-    """Return, for each study on the page, its outputs that the page shows, by word."""
+    """Return, for each study on the page, its outputs that the page shows."""
     others = context.others
     names = [name for name in others if name.rpartition(SLASH)[2] == ACCURACY]
     prefixes = [name.removesuffix(ACCURACY) for name in names]
@@ -175,7 +175,7 @@ def _private_datasets(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
-    """Return the words of the outputs that a page shows; none without ``accuracy``."""
+    """Return the names of the outputs that a page shows; none without ``accuracy``."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []
 

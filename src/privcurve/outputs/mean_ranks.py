@@ -95,7 +95,7 @@ class MeanRanks(Output):
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods whose ε covers hyperparameters, and all pairs of the others.
+    """Test all pairs within two groups: methods whose ε covers hyperparameters, and all others.
 
     `table` is the table ``error_table``. The result has the rows of :func:`.ranks.compare_pairs`
     for each measure, with two more columns: ``measure``, and ``ranked``, which is `COVERED` or

@@ -55,7 +55,7 @@ class OneModel(Output):
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # The facts must contain everything but the data that determines the model: the output reads
+        # `facts` must contain everything but the data that determines the model: the output reads
         # no curve whose digest would cover it.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]

@@ -72,7 +72,8 @@ PRICE_NOTES = (
         "records: ε covers none of them."
     ),
 )
-# Explains the sentences of the table `price` to readers of the terminal and the page.
+# Explains "raw", "lost by coding" and "lost by privacy", the terms of the column `sentence` of the
+# table `price`; the terminal and the page show it.
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without
 privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:

@@ -39,9 +39,9 @@ def digest(
     """Return a digest of everything that determines an output: a new digest means a new output.
 
     `others` and `audits` are the digests of the outputs and audits that the output reads,
-    `contracts` the digests of the contract checks of a user's own learners in the study. `seen` has
-    further facts about other studies (:meth:`.Output.facts`), as plain JSON. The data are not
-    covered; :class:`Record` compares their checksums.
+    `contracts` the digests of the contract checks of a user's own learners in the study. `seen` is
+    the result of :meth:`.Output.facts`: what else the output reads of other studies, as plain JSON.
+    The data are not covered; :class:`Record` compares their checksums.
     """
     reads = request.reads
     return canonical.digest(

@@ -57,7 +57,7 @@ def _make_outputs(module: ModuleType) -> Iterator[Output]:
 
 
 def _index_by_word(*outputs: Output) -> dict[str, Output]:
-    """Return outputs indexed by their words; raise ValueError if two have the same word."""
+    """Return outputs indexed by `Output.word`; raise ValueError if two have the same."""
     table: dict[str, Output] = {}
     for output in outputs:
         if output.word in table:

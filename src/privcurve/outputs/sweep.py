@@ -393,7 +393,7 @@ def _draw(
 
 
 def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
-    """Return the trainings with `y` set to NaN at each point at which one of them failed.
+    """Return the trainings; at each point at which a training failed, `y` is NaN for all of them.
 
     A point is a combination of values of `keys`.
     """
@@ -411,7 +411,7 @@ def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.Curv
 
 
 def looks_of(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return the style of each line; lines of one entry are distinguished by colour or marker."""
+    """Return the style of each line; lines of one learner's entry differ in colour or marker."""
     lines = frame.drop_duplicates("line").set_index("line")[["entry", "calibration"]]
     dashed = {line: way == "published" for line, way in lines["calibration"].items()}
     entries = dict(lines["entry"])

@@ -111,7 +111,7 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending(LedgerEntry):
-    """An announced call whose sensitivity is derived from the :class:`~.rows.Sum` that it releases.
+    """An announced call whose sensitivity follows from the :class:`~.rows.Sum` that it releases.
 
     Before :meth:`settle`, `noise_rate` is the rate for a sensitivity of 1, or for scores with a
     range of 1.
@@ -509,7 +509,7 @@ class Account:
             raise DoorError(f"a run must spend privacy; it spends none: {paid.what}")
         if run.neighbours != REPLACE_ONE:
             raise DoorError(
-                "a run must have the neighbours of its selection; it has "
+                f"neighbours must be {REPLACE_ONE} for a run of a private selection; got "
                 f"{run.neighbours}: {paid.what}"
             )
         pure = paid.rho is None

@@ -251,9 +251,10 @@ class Curator(Account):
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        """Draw the (secret) number of runs of a private selection and the candidate of each.
+        """Draw the secret number of runs of a private selection, and the candidate of each run.
 
-        The statement must use this distribution. Raises DoorError if runs are drawn again.
+        `law` is the distribution of the number; the fit's privacy statement must compose the costs
+        of the runs by the same law. Raises DoorError if called twice.
         """
         if self._law:
             raise DoorError(
@@ -275,7 +276,7 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int = 1, unit: float = 0.0) -> Floats:
-        """Return messages with one share of the noise; `parts` shares add up to the call's noise.
+        """Return messages, each with a share of the noise: `parts` shares make the call's noise.
 
         Parameters
         ----------

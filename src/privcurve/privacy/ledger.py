@@ -173,9 +173,9 @@ class PrivacyStatement:
     ledger : tuple of LedgerEntry
         Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
     assumptions, exclusions : tuple of str
-        Facts that are assumed public; what the guarantee does not cover.
+        What is assumed to be public; what the guarantee does not cover.
     status : str
-        A word of `STATUSES`; docs/privacy.md explains each.
+        One of `STATUSES`; docs/privacy.md explains each.
     caveat : str
         Why the claim is not proved, or what refutes it; else empty.
     proved_epsilon : float or None
@@ -194,8 +194,8 @@ class PrivacyStatement:
     Raises
     ------
     ValueError
-        If a word is unknown, a caveat is missing or superfluous, or public columns are given
-        for another relation than ``private-columns``.
+        If a status or a relation is unknown, a caveat is missing or superfluous, or public columns
+        are given for another relation than ``private-columns``.
     """
 
     learner: str

@@ -35,7 +35,7 @@ class SealedError(RuntimeError):
 
 
 class FitName(str):
-    """The name of a learner, as one object per fit: all sealed values of the fit refer to it."""
+    """The name of a learner. Each fit has its own object, to which its sealed values refer."""
 
     # The first error of the fit, which ends the fit even if the learner catches it.
     refused: RuntimeError | None = None

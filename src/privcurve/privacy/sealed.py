@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Index tables of 2 and of 3 rows: the results differ in length along the axis of rows.
+        # Find the axis by a trial on dummies of 2 and of 3 rows: only its length then differs.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -436,7 +436,7 @@ def _is_of_numbers(kind: np.dtype[Any]) -> bool:
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays, numbers, and tuples or lists of them; `rows`: axis of rows, or one for each."""
+    """Seal arrays, numbers, or sequences of them; `rows`: the axis of rows, or an axis for each."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -527,7 +527,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
 
 def _holds_none(result: Any) -> bool:
-    """Return whether a result, or a part of it, is None: the only value that can't be sealed."""
+    """Return whether a result or a part of it is None, the only value that can't be sealed."""
     if isinstance(result, (tuple, list)):
         return any(map(_holds_none, result))
     return result is None

@@ -215,7 +215,7 @@ def selection_budget(
     score_share: float,
     pure: bool | None = None,
 ) -> SelectionBudget:
-    """Return the budget of one run, so that choice and trainings together have (ε, δ).
+    """Return the budget of one run with which the choice and all runs together cost (ε, δ).
 
     `eta` and `expected_runs` define :class:`Runs`. The score takes the share `score_share`, in
     (0, 1), of a run's ε or ρ. `pure` decides whether runs spend ε, not ρ; by default they do if

@@ -205,7 +205,7 @@ class Traces:
 
 
 def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
-    """Return the message that the ledger of `other` has releases of the records of `dataset`.
+    """Return the message that the records of `dataset` have releases in the ledger of `other`.
 
     `there` is the place of that ledger, as the end of the message.
     """

@@ -374,7 +374,7 @@ def _load_data(
 def _collect_facts(
     request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
 ) -> dict[str, Any]:
-    """Return the facts of a release that the ledger stores in addition to the price."""
+    """Return what the ledger stores of a release in addition to the price."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,

@@ -89,7 +89,7 @@ class Released:
         return self.folder / name
 
     def delta_remarks(self) -> list[tuple[str, bool]]:
-        """Return remarks that explain δ, each with whether δ is so large that it needs a warning.
+        """Return pairs: a remark that explains δ, and whether δ is so large that a warning is due.
 
         The first remark explains the δ of this release, unless it is 0; the second one explains the
         δ of all releases together, if it is larger. The list is empty if the seed is public.

@@ -80,7 +80,7 @@ class Comparison(NamedTuple):
 
     @property
     def outputs(self) -> dict[str, OutputRequest]:
-        """The outputs of the study, by word."""
+        """The outputs of the study, indexed by `Output.word`."""
         return {r.output.word: r for r in self.plan.study_outputs(self.study.name)}
 
     @property

@@ -66,7 +66,7 @@ WILDCARD = "{name}"
 
 
 class Kind(NamedTuple):
-    """Outputs with the same word whose files differ only in one name: one rule makes them."""
+    """Outputs of one `Output.word` that one rule makes: their files differ only in one name."""
 
     output: Output
     files: tuple[str, ...]  # with `WILDCARD` for the name, unless there is only one output
@@ -166,11 +166,11 @@ class Plan:
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """All outputs, grouped by the rules that make them. The word of an output names its rule.
+        """All outputs, grouped by the rules that make them. `Output.word` names the rule.
 
-        If outputs of a word need several rules, as their files differ in more than a name, further
-        rules have numbers. If the target of an output is its word, such as ``audit``, it gets the
-        rule of this name, and other outputs of the word get the rule ``study_audit``.
+        If outputs with the same `word` need several rules, as their files differ in more than a
+        name, further rules have numbers. If the target of an output is its `word`, such as
+        ``audit``, it gets the rule of this name; the others get the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -525,6 +525,6 @@ def _explain_idle_word(study: Study) -> str | None:
 
 
 def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
-    """Return outputs of a study by their keys, and the first output of each word by its word."""
+    """Index a study's outputs by key, and the first output of each kind also by `Output.word`."""
     named = {request.key: request for request in requests}
     return {request.output.word: request for request in reversed(named.values())} | named

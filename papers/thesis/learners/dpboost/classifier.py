@@ -89,7 +89,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     first tree. The score is the sum of η times the leaf values.
 
     Unlike in public implementations, only these choices and values depend on the data: the first
-    prediction is 0 and not the mean label, trees have a fixed depth, all codes of the domain are
+    prediction is 0 and not the mean label, trees have a fixed depth, all bins of the domain are
     candidates, and the records of a tree are drawn before any is left out.
 
     At ε = ∞ the learner is plain gradient boosting: there is no noise, no clipping and no
@@ -115,7 +115,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         How an ensemble divides the records among its trees: ``geometric`` (tree j gets a share in
         proportion to (1 − η)^j, as published) or ``equal``.
     splits : str
-        The questions of nodes. ``threshold``: "is the code at most b?"; ``equality``: "is it b?".
+        The questions of nodes. ``threshold``: "is the bin at most b?"; ``equality``: "is it b?".
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float

@@ -31,7 +31,11 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
 
 
 def find_claims() -> Iterator[Claim]:
-    """Yield the claims of each module of the folder, and of each learner of a paper."""
+    """Yield all claims that can be attacked.
+
+    They are in ``CLAIMS`` of each module in this folder, and in the result of ``claims()`` of each
+    paper's module ``audit``.
+    """
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
             attack = importlib.import_module(f"{attacks.__name__}.{module.name}")

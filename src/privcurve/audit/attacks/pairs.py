@@ -69,7 +69,7 @@ def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair for 1-rules, so small that its unlikely outcome occurs often."""
+    """Return the worst pair for 1-rules with so few records that its rare outcome occurs often."""
     return [flipped_constant(4)]
 
 
@@ -136,7 +136,10 @@ def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return four records, one of which moves: noise that depends on a node's size reveals it."""
+    """Return a pair of tables with four records, of which one moves from leaf to leaf.
+
+    Noise that depends on the size of a node would reveal the move.
+    """
     return _move_between_leaves([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
 

@@ -254,7 +254,11 @@ _CARD_KEYS = {
 
 
 def card_questions(path: Path) -> list[CardQuestion]:
-    """Return a question for each fact that card and budget of private records still lack."""
+    """Return a question for each of `_CARD_KEYS` that a description of private records lacks.
+
+    The keys are for the release card and for the budget of all releases. The list is empty if the
+    records are public, or if the description is based on another one.
+    """
     content: Mapping[str, Any] = catalogue.content_of(path)
     if content.get("public_benchmark") or "based_on" in content:
         return []

@@ -51,7 +51,7 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """The draft of a description, and facts about the table for its owner."""
+    """The draft of a description, and remarks on the table for its owner."""
 
     name: str
     format: Format
@@ -72,7 +72,11 @@ class Draft:
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """Proposals for the columns to use, by name; similar columns share a pattern of names."""
+        """Proposals for the columns that the draft uses, indexed by name or pattern.
+
+        Similar columns whose names differ only in a number (x2, x3, x4) share one entry, whose name
+        is a pattern (``x{2..4}``).
+        """
         return dict(
             _merge_columns({key: column for key, column in self.columns.items() if column.kind})
         )

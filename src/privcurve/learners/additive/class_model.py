@@ -1,4 +1,4 @@
-"""The model of PrivGAM for more than two classes: for each class, a value per code and column."""
+"""The model of PrivGAM for more than two classes: for each class, a value per bin and column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """A score for each class: an intercept, and a value for the code of each column.
+    """A score for each class: an intercept, and a value for the bin of each column.
 
     The probability of a class is proportional to the logistic function of its score. Standard
     errors are 0: they are not estimated for more than two classes.
@@ -24,10 +24,10 @@ class ClassModel:
 
     intercepts: Floats  # (n_classes,): the intercept of each class's score
     intercept_errors: Floats  # (n_classes,): standard errors of `intercepts`
-    # By column, (n_classes, n_bins): what each code adds to each class's score; 0 without effect.
+    # By column, (n_classes, n_bins): what each bin adds to each class's score; 0 without effect.
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]  # standard errors of `class_shapes`, of the same shapes
-    # By column, (n_bins,): noisy number of people with each code; empty if from an older file.
+    # By column, (n_bins,): noisy number of people with each bin; empty if from an older file.
     people: tuple[Floats, ...] = ()
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The model of PrivGAM for two classes: a value for each code of each column, and an intercept."""
+"""The model of PrivGAM for two classes: a value for each bin of each column, and an intercept."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """The log-odds of the positive label: an intercept, plus a value for the code of each column.
+    """The log-odds of the positive label: an intercept, plus a value for the row's bin per column.
 
-    Errors are standard errors (:mod:`privcurve.learners.additive.errors`). If the model is from an
-    older file, they are 0.
+    `errors` and `intercept_error` are standard errors (:mod:`privcurve.learners.additive.errors`);
+    both are 0 if the model is from an older file.
     """
 
     intercept: float
     intercept_error: float
-    # By column, (n_bins,): what each code adds to the log-odds; all 0 for a column without effect.
+    # By column, (n_bins,): what each bin adds to the log-odds; all 0 for a column without effect.
     shapes: tuple[Floats, ...]
     errors: tuple[Floats, ...]  # standard errors of `shapes`, of the same shapes
-    # By column, (n_bins,): noisy number of people with each code; empty if from an older file.
+    # By column, (n_bins,): noisy number of people with each bin; empty if from an older file.
     people: tuple[Floats, ...] = ()
 
     # A row's standard error is this factor times the root of the sum of its parts' squared errors.
@@ -76,7 +76,7 @@ class AdditiveModel:
         names : sequence of str, optional
             Names of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
-            A condition for each code of each column, such as ``domain.bin_names``.
+            A condition for each bin of each column, such as ``domain.bin_names``.
         """
         lines = [
             f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "

@@ -90,7 +90,7 @@ def released_people(learner: Any) -> tuple[Floats, ...] | None:
 
 
 def code_weights(learner: Any) -> list[Floats]:
-    """Return one weight per code for each column.
+    """Return, for each column, one weight per code.
 
     The weight is the released number of people with the code, or 1 if none was released.
     """

@@ -65,7 +65,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
     n_estimate : int or None
         Only with ``add-remove``: an estimate of the number of records, from public sources.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
+        Which columns have ordered bins (a public fact). None: all if `bounds` is given, else none.
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float
@@ -78,7 +78,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
     Attributes
     ----------
     model_ : AdditiveModel or ClassModel
-        The intercept, and the value of each code of each column (with more than two classes, for
+        The intercept, and the value of each bin of each column (with more than two classes, for
         each class). ``print`` shows it as text.
     n_features_used_ : int
         Number of columns that have an effect.
@@ -297,7 +297,7 @@ def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
-    """Return for each score the counts of its own class, and of all other classes together.
+    """Return, for each score, the counts of the score's class and of all other classes together.
 
     `counts` has the classes on the first axis. A single score belongs to the last, positive class.
     """

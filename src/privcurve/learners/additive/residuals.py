@@ -136,7 +136,7 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, scores, intercepts, query: bounds_of(query, True))
     def sums(self, scores: Ints, intercepts: Ints, query: Query) -> Ints:
-        """Return the sums of residuals at these scores, totals last: see :meth:`BinSums.sums`."""
+        """Return the sums of residuals at `scores`, then their totals: see :meth:`BinSums.sums`."""
         if self._n_classes == 2:
             table = residual_table(self._bits)
             by_label = residual_sums(self._rows, scores[0], intercepts[0], table, SHIFT)

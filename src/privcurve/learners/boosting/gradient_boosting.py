@@ -20,9 +20,9 @@ from privcurve.privacy.ledger import PrivacyStatement
 class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoostingParameters):
     """scikit-learn's gradient boosted trees on the encoded columns; not private.
 
-    Codes are used as ordinal numbers, not one-hot encoded. In a numeric column one cut of the code
+    Bins are used as ordinal numbers, not one-hot encoded. In a numeric column one cut of the bin
     separates low from high values, whereas a cut of a one-hot column separates only one bin from
-    all others. In a nominal column the order of the codes is meaningless, but two cuts isolate any
+    all others. In a nominal column the order of the bins is meaningless, but two cuts isolate any
     category. There are far fewer columns than with one-hot encoding (Adult: 14 instead of 162), and
     the accuracy on Adult is the same.
 

@@ -30,7 +30,7 @@ PAIRS = "counts of the chosen pairs of columns by both codes"
 
 SOURCE = "docs/proofs.md, 'MST'"
 
-# A code is rare if its noisy count is below this many standard deviations of the noise.
+# A bin is rare if its noisy count is below this many standard deviations of the noise.
 RARE = 3.0
 # The solver stops when the tables agree: equal sums differ by at most this share of all records.
 TOLERANCE = 1e-6
@@ -48,7 +48,7 @@ class MSTClassifier(SyntheticClassifier):
     11(3), 2021. The steps and their shares of the budget are as in the authors' code:
 
     1. Release the counts of each column, including the label, with Gaussian noise, and merge the
-       rare codes of each column.
+       rare bins of each column.
     2. Choose a spanning tree of the columns, edge by edge, by the exponential mechanism. The score
        of a pair is the L1 distance between its counts and the counts if both were independent.
     3. Release the counts of the chosen pairs with Gaussian noise.

@@ -71,7 +71,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
             The mechanism call of the release.
         curator : Curator
         least : float
-            The codes of a column whose noisy counts are below `least` share one place.
+            The bins of a column whose noisy counts are below `least` share one place.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         """Return the number of records, or an estimate if it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
-        # Each column's counts add up to an estimate; its variance grows with the number of codes.
+        # Each column's counts add up to an estimate; its variance grows with the number of bins.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
         return max(dot(weights, sums) / total(weights), 1.0)
@@ -152,15 +152,15 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 
 
 class Column(NamedTuple):
-    """A column after merging: each frequent code has a place, and the rare codes share the last."""
+    """A column after merging: each frequent bin has a place, and the rare bins share the last."""
 
-    places: Ints  # the place of each code
+    places: Ints  # the place of each bin
     counts: Floats  # the noisy count of each place
-    variances: Floats  # the variance of each count's noise, in units of the variance for one code
+    variances: Floats  # the variance of each count's noise, in units of the variance for one bin
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:
-        """Return a column in which the codes with a noisy count below `least` share one place."""
+        """Return a column in which the bins with a noisy count below `least` share one place."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
         sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
@@ -185,7 +185,7 @@ class Column(NamedTuple):
         return np.maximum(self.counts + self.variances * levels[last], 0.0)
 
     def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
-        """Draw a code for each given place; all codes of a place are equally likely."""
+        """Draw a bin for each given place; all bins of a place are equally likely."""
         order = np.argsort(self.places, kind="stable")
         sizes = np.bincount(self.places)
         offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
@@ -228,9 +228,9 @@ def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
 def trees_of(
     model: HistGradientBoostingClassifier, groups: Sequence[Codes], n_bins: Ints
 ) -> tuple[Trees, Floats]:
-    """Convert the trees of a scikit-learn model that was fitted on groups of codes.
+    """Convert the trees of a scikit-learn model that was fitted on groups of bins.
 
-    Returns the trees, and the value of each node. A node of the result asks whether the code of a
+    Returns the trees, and the value of each node. A node of the result asks whether the bin of a
     column is in a range. Its two children are stored side by side, after it; the first is for the
     answer yes.
     """

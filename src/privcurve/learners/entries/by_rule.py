@@ -45,7 +45,7 @@ DEFAULT = "privgam"
 
 
 def title(spec: Mapping[str, Any]) -> str:
-    """Return the title of an item of `LEARNERS`; without one, the title of its learner."""
+    """Return the title of an item of `LEARNERS`; if it has none, the title of its learner."""
     return spec.get("title", registry.entry(spec["learner"]).title)
 
 

@@ -34,7 +34,8 @@ def topdown(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float
 
 def _tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = min(int(setting["depth"]), 10)
-    # Below the root, a level reads only the smaller child of each split. The last term is noise.
+    # Below the root, a level reads only the smaller child of each split, hence depth / 2. The last
+    # term is the time to draw the noise of all nodes.
     return 1e-4 + 5e-10 * (1 + depth / 2) * n_rows * n_columns + 4e-6 * 2**depth
 
 

@@ -144,7 +144,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_match_the_page",
         ),
     ),
-    # Logistic regression on the one-hot codes of all columns at once.
+    # Logistic regression on all columns at once, one-hot encoded.
     LearnerEntry(
         name="dp_newton",
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",

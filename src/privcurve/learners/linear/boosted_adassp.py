@@ -26,15 +26,16 @@ from privcurve.privacy.noise import Announced
 
 # The ridge in units of σ·√width, about the norm of the Gram matrix's noise (as the authors' code).
 RIDGE = 1.96
-# The word of `inputs` for numbers.
+# The value of `inputs` for columns that are read as numbers.
 NUMBERS = "numbers"
-# The smallest value of 1 − 2|F| in the conversion of a score F to log-odds; it bounds the odds.
+# Lower limit of 1 − 2|F|. A score F has the log-odds −sign(F)·log(1 − 2|F|) (`_log_odds`); the
+# limit keeps them finite for |F| ≥ ½.
 LEAST_CHANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPParameters):
-    r"""Least squares on one-hot codes: rounds of a ridge regression on clipped residuals.
+    r"""Least squares on one-hot columns: rounds of a ridge regression on clipped residuals.
 
     The method is by Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially
     private regression via gradient boosting*, arXiv 2303.03451. The Gram matrix is released once;
@@ -54,7 +55,7 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
         [0, 1], as the authors have them, and only the others are one-hot.
     levels : sequence, optional
         See :class:`~privcurve.learners.shared.numbers.NumbersClassifier`; for ``numbers``. Without
-        it the codes of the columns that `ordered` names are at equal distances.
+        it the bins of the columns that `ordered` names are at equal distances.
     gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
         See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
         the attributes. The score estimates y − ½ for y in {0, 1}.
@@ -77,7 +78,7 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
         return model
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit; without those of numbers, if it reads codes alone.
+        """Return the public facts of a fit; without those of numbers, if it reads bins alone.
 
         The random numbers of a seed depend on them.
         """

@@ -1,4 +1,4 @@
-"""Full-batch gradient descent with noise, on one-hot codes."""
+"""Full-batch gradient descent with noise, on one-hot columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPGradientDescentClassifier(JointClassifier, DescentClassifier, DPGradientDescentParameters):
-    r"""Logistic regression on one-hot codes by gradient descent over all records, with noise.
+    r"""Logistic regression on one-hot columns by gradient descent over all records, with noise.
 
     Each step releases :math:`\sum_i c(y_i - p_i) \, u_i` with noise, where :math:`c` clips a
     residual to ±½ and :math:`u_i` is the one-hot row of record i. All rows have the same norm, so

@@ -1,4 +1,4 @@
-"""Joint Newton steps on one-hot codes: one noisy Gram matrix, then noisy slopes."""
+"""Logistic regression by noisy Newton steps: one noisy Gram matrix, then noisy gradients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
-    r"""Logistic regression on one-hot codes by noisy Newton steps of all columns at once.
+    r"""Logistic regression on one-hot columns by noisy Newton steps of all columns at once.
 
     The Gram matrix :math:`\sum_i u_i u_i^\top` of the one-hot rows is released once; a quarter of
     it bounds the Hessian of the logistic loss everywhere. Each step releases the slopes (the sum of

@@ -34,7 +34,7 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
     step draws a batch, which contains each record independently with the probability `batch_rate`.
     It releases the noisy sum of the gradients :math:`g_i` of the records' log-likelihoods, each
     clipped to :math:`g_i \min(1, c/\lVert g_i\rVert)`, and adds `learning_rate` times this sum,
-    divided by the expected batch size, to the weights. The inputs are the one-hot codes and a
+    divided by the expected batch size, to the weights. The inputs are the one-hot columns and a
     constant 1. The score is linear in them, or in `n_hidden` units tanh(linear function of the
     inputs). Sampling amplifies privacy: few records are in a batch, and which ones is secret, so a
     step needs less noise than a sum over all records. Proof: docs/proofs.md, 'Poisson batches'.
@@ -68,7 +68,7 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
     Attributes
     ----------
     first_ : ndarray of shape (n_bins.sum() + 1, n_hidden or n_scores)
-        Weights of the first layer: what each code of each column adds to each hidden unit (without
+        Weights of the first layer: what each bin of each column adds to each hidden unit (without
         hidden units, to each score). The last row has the constants. With two classes there is one
         score, else one per class.
     second_ : ndarray of shape (n_hidden + 1, n_scores), or None
@@ -137,10 +137,10 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
 
 
 def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
-    """Return the input of the first layer for each code, and the number of inputs.
+    """Return the input of the first layer for each bin, and the number of inputs.
 
-    There is an input for each group of codes of each column. The first result has shape (n_columns,
-    largest number of codes).
+    There is an input for each group of bins of each column. The first result has shape (n_columns,
+    largest number of bins).
     """
     starts = bin_starts([int(group[-1]) + 1 for group in groups])
     inputs = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)

@@ -34,7 +34,7 @@ ROOT_TWO = math.sqrt(2)
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointClassifier(OneHotClassifier, GroupedClassifier):
-    """Base of learners with a score linear in one-hot codes, fitted by noisy sums over records.
+    """Base of learners with a score linear in one-hot columns, fitted by noisy sums over records.
 
     Subclasses implement the fit of the weights in `_model`.
 
@@ -51,7 +51,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score.
+        What each bin of each column adds to the score.
     intercept_ : float
     """
 
@@ -59,7 +59,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     _most_records: ClassVar[float] = MOST_RECORDS
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
-        """Fit and return the weights of the `width` inputs: groups of codes, then the constant."""
+        """Fit and return the weights of the `width` inputs: groups of bins, then the constant."""
         raise NotImplementedError
 
     @property
@@ -70,7 +70,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         numbers, groups = self._numbers(), self._groups()
         if any(own is not None for own in numbers):
-            # A number has one input, whatever its code.
+            # A number has one input, whatever its bin.
             groups = [
                 group if own is None else np.zeros_like(group)
                 for group, own in zip(groups, numbers, strict=True)
@@ -93,7 +93,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
         self.n_features_used_ = len(groups)
 
     def _numbers(self) -> Sequence[Floats | None]:
-        """Return the number in [0, 1] of each code, for each column; None for one-hot codes."""
+        """Return the number in [0, 1] of each bin, for each column; None for one-hot columns."""
         return [None] * len(self.n_bins_)
 
     def _log_odds(self, scores: Floats) -> Floats:
@@ -104,9 +104,11 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 def input_rows(
     codes: Codes, groups: Sequence[Codes], values: Sequence[Floats], widths: Sequence[int]
 ) -> csr_array:
-    """Return rows: for each column the value of its code at the group of this code; a constant 1.
+    """Return the rows of inputs: an input for each group of bins of each column, and a constant 1.
 
-    Values are in [0, 1], as the bounds of sums over such rows assume; 1 for one-hot rows.
+    In each column, the input of the group that contains the record's bin has the bin's entry of
+    `values`; all others are 0. Values are in [0, 1], as the bounds of sums over such rows assume;
+    they are 1 for one-hot rows.
     """
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
@@ -174,7 +176,7 @@ def packed_gram(rows: csr_array, counts: Ints, n_ones: int, width: int) -> Float
 
 
 def gram_and_slopes(gram_share: float, n_steps: int) -> tuple[Announced, Announced]:
-    """Return the calls of a fit: one Gram matrix, and slopes that share the rest evenly."""
+    """Return a fit's calls: a Gram matrix, and gradients (slopes) that share the rest evenly."""
     return (
         Announced(GRAM, share=gram_share),
         Announced(SLOPES, share=1 - gram_share, times=n_steps),

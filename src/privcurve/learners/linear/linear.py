@@ -47,7 +47,7 @@ class LinearClassifier(OneHotClassifier, InputParameters):
     Attributes
     ----------
     coef_ : ndarray of shape (n_inputs,)
-        A coefficient for each code of the columns that are read (``one_hot``), or for each of these
+        A coefficient for each bin of the columns that are read (``one_hot``), or for each of these
         columns (``scaled``).
     """
 
@@ -92,7 +92,7 @@ class LogisticRegressionClassifier(LinearClassifier):
     columns : str
         The columns that are read: ``all``, ``public`` or ``private`` ones.
     encoding : str
-        ``one_hot``, or ``scaled``: one number per column, with codes at equal distances from −1
+        ``one_hot``, or ``scaled``: one number per column, with bins at equal distances from −1
         to 1.
     public_columns : sequence of int or None
         Positions of the public columns.
@@ -174,7 +174,7 @@ class DPLogisticRegressionClassifier(
     columns : str
         The columns that are read: ``all``, ``public`` or ``private`` ones.
     encoding : str
-        ``one_hot``, or ``scaled``: one number per column, with codes at equal distances from −1
+        ``one_hot``, or ``scaled``: one number per column, with bins at equal distances from −1
         to 1.
     public_columns : sequence of int or None
         Positions of the public columns.

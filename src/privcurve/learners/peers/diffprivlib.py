@@ -61,7 +61,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
         model = self._model(
             max_depth=int(self.max_depth),
             epsilon=float(self.epsilon),
-            # Trees split codes at thresholds, so categories are treated as ordered by their codes.
+            # Trees split bins at thresholds, so categories are treated as ordered by their bins.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
             # Give it a new accountant: diffprivlib's default is global and would add up all fits.

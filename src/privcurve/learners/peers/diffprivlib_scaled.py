@@ -32,7 +32,7 @@ LARGEST_EPSILON = 1e9
 class _Scaled(ChanceClassifier, PrivateClassifier):
     """Base of diffprivlib's learners for numeric columns, which get numbers in [0, 1].
 
-    An ordered column becomes one number, proportional to its code; any other is one-hot encoded.
+    An ordered column becomes one number, proportional to its bin; any other is one-hot encoded.
     """
 
     ordered: Sequence[bool] | bool | None = None
@@ -53,7 +53,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         raise NotImplementedError
 
     def _numbers(self, codes: Codes) -> Floats:
-        """Convert codes to numbers: one column for an ordered column, else one for each code."""
+        """Convert bins to numbers: one column for an ordered column, else one for each bin."""
         by_default = self.bounds is not None
         n_bins = self.n_bins_.tolist()
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(n_bins))
@@ -136,7 +136,7 @@ class DiffprivlibLogisticRegressionClassifier(_Scaled, PenaltyParameters):
     C : float
         Inverse strength of the L2 penalty.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
+        Which columns have ordered bins (a public fact). None: all if `bounds` is given, else none.
     epsilon : float
         ε as claimed by diffprivlib; infinite: no noise.
     delta : float

@@ -45,7 +45,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
     `max_leaves` regions, and the sum of the residuals in each region is released with Gaussian
     noise and added to the function.
 
-    Ordered columns are continuous features with public bounds: code k is the middle of
+    Ordered columns are continuous features with public bounds: bin k is the middle of
     [k − ½, k + ½]. By default columns without an order are treated in the same way. As nominal
     features of interpret their categories would be read from the rows: noise is only added to
     categories that occur, so a rare category can be visible in the model. The statement then
@@ -66,9 +66,9 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         Maximum number of regions in a step.
     nominal : str
         ``as_ordered``: columns without an order are continuous features, in the order of their
-        codes; ``as_nominal``: they are nominal features, as interpret's documentation recommends.
+        bins; ``as_nominal``: they are nominal features, as interpret's documentation recommends.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
+        Which columns have ordered bins (a public fact). None: all if `bounds` is given, else none.
     composition : str
         ``gdp`` or ``classic``: interpret's two accountants.
     epsilon : float

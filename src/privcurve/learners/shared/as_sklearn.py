@@ -69,6 +69,6 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _source_of_copy(source: Any) -> Any:
-    """Return the `random_state` of a copy: a child of a generator; other values unchanged."""
+    """Return the `random_state` for a copy: of a generator a child, of other values the same."""
     generators = (np.random.Generator, np.random.RandomState)
     return seeds.child_of(source) if type(source) in generators else source

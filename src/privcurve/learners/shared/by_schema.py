@@ -23,7 +23,7 @@ def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
 
     They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row with
     which a unit gets the requested ε and δ. Only the type of `y` is read. Raises ValueError if the
-    learner already has one of the facts, or if `schema` is not a Schema.
+    learner already has one of these public facts, or if `schema` is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(

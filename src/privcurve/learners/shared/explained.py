@@ -17,7 +17,7 @@ from privcurve.learners.registry import entry
 
 
 def check_domain(learner: Any, domain: Any) -> None:
-    """Raise ValueError if a domain's codes or classes differ from the learner's fit."""
+    """Raise ValueError if a domain's bins or classes differ from the learner's fit."""
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
@@ -112,7 +112,7 @@ class Explained:
         Raises
         ------
         ValueError
-            If the fit had other codes or classes than the domain.
+            If the fit had other bins or classes than the domain.
         """
         check_is_fitted(self)
         self = self._as_fitted()

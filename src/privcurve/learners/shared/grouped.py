@@ -1,4 +1,4 @@
-"""Bases of learners with Gaussian noise on sums over all columns, with merged codes."""
+"""Bases of learners with Gaussian noise on sums over all columns, with merged bins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privcurve.privacy.ledger import ASSUMED_ESTIMATE, ASSUMED_ORDER, PrivacySta
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
-    """Base of learners with Gaussian noise that merge neighbouring codes of ordered columns.
+    """Base of learners with Gaussian noise that merge neighbouring bins of ordered columns.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
     neighbours : str
         ``replace-one``; or ``add-remove``, for which the number of records is not public.
     ordered : sequence of bool, bool or None
-        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
+        Which columns have ordered bins (a public fact). None: all if `bounds` is given, else none.
     epsilon, delta : float
         The budget; δ must be above 0, as the noise is Gaussian.
     calibration : str
@@ -48,11 +48,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return for each column the group of each code; other than ordered codes stay alone."""
+        """Return for each column the group of each bin; other than ordered bins stay alone."""
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(self._ordered()), self.n_groups)
 
     def _ordered(self) -> tuple[bool, ...]:
-        """Return for each column whether its codes are ordered."""
+        """Return for each column whether its bins are ordered."""
         by_default = self.bounds is not None
         return ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
 

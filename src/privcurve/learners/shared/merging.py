@@ -21,7 +21,7 @@ from privcurve.privacy.sealed import kernel
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each code; `groups` has, for each column, the group of each code."""
+    """Return the group of each bin; `groups` has, for each column, the group of each bin."""
     seen = np.empty(codes.shape, dtype=code_type(_count_groups(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -37,24 +37,24 @@ def _count_groups(groups: Sequence[Codes]) -> Ints:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MergingClassifier:
-    """Mixin of learners that merge codes before a fit.
+    """Mixin of learners that merge bins before a fit.
 
     Parameters
     ----------
     mixed_bins : sequence of int, optional
-        For each column, how many of its first codes are fine bins (0: none). The number comes from
+        For each column, how many of its first bins are fine bins (0: none). The number comes from
         a schema or a dataset's description. If the registry gives the learner a number of bins that
         suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine bins to this number.
 
     Attributes
     ----------
     groups_ : list of ndarray
-        For each column, the group of each code of X. It is missing if no codes were merged.
+        For each column, the group of each bin of X. It is missing if no bins were merged.
     n_bins_ : ndarray of shape (n_columns,)
-        The number of codes of each column that the fit sees, after merging.
+        The number of bins of each column that the fit sees, after merging.
     """
 
-    # Whether the fit itself merges codes. `tuned` does not: the learners that it trains do.
+    # Whether the fit itself merges bins. `tuned` does not: the learners that it trains do.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -65,24 +65,24 @@ class MergingClassifier:
         raise NotImplementedError
 
     def _code(self, X: object) -> Codes:
-        """Check X, and return its codes after the merging of the fit."""
+        """Check X, and return its bins after the merging of the fit."""
         return self._merge(self._encode(X, fit=False))
 
     def _merge(self, codes: Codes) -> Codes:
-        """Replace codes of X by their groups, if the fit merged codes."""
+        """Replace bins of X by their groups, if the fit merged bins."""
         groups = getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
     @property
     def _n_codes(self) -> Ints:
-        """Number of codes of each column of X, before merging."""
+        """Number of bins of each column of X, before merging."""
         groups = getattr(self, "groups_", None)
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return a copy of this learner that reads merged codes, and the domain with merged bins.
+        """Return a copy of this learner that reads merged bins, and the domain with merged bins.
 
-        If no codes were merged, both are returned unchanged.
+        If no bins were merged, both are returned unchanged.
         """
         groups = getattr(self, "groups_", None)
         if groups is None or domain is None:
@@ -96,9 +96,9 @@ class MergingClassifier:
 
 
 def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) -> None:
-    """Train learners that differ only in hyperparameters, after merging the codes for each.
+    """Train learners that differ only in hyperparameters, after merging the bins for each.
 
-    If no learner merges codes, one call trains all of them. There is one curator per learner.
+    If no learner merges bins, one call trains all of them. There is one curator per learner.
     """
     most = [_find_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
     if not any(most) or not learners[0]._merges:

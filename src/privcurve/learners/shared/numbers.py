@@ -1,4 +1,4 @@
-"""Codes as numbers in [0, 1] by public bounds, for methods whose authors define them on numbers."""
+"""Bins as numbers in [0, 1] by public bounds, for methods whose authors define them on numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LEVEL_UNIT = 2.0**-10
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NumbersClassifier(PrivateClassifier):
-    """A learner that may read codes as numbers in [0, 1].
+    """A learner that may read bins as numbers in [0, 1].
 
     Parameters
     ----------
     levels : sequence, optional
-        For each column the number of each code, or None for a column of categories; public. A
+        For each column the number of each bin, or None for a column of categories; public. A
         domain or a schema gives it to learners whose entry has ``takes=("levels",)``: the lowest
         bin between the public bounds is 0, the highest 1, and each other bin is where its middle
         is between them; a missing value is ½. Values beyond the bounds are in the outer bins.
@@ -32,10 +32,10 @@ class NumbersClassifier(PrivateClassifier):
     levels: Sequence[Sequence[float] | None] | None = None
 
     def numbers(self, codes: Any) -> Any:
-        """Return the numbers of codes, one column each, within [0, 1].
+        """Return the bins as numbers in [0, 1], one column each.
 
-        Rows of a curator get numbers with bounds, from which sensitivities follow; codes of a
-        prediction get an array. Codes of categories, and all codes without `levels`, are at equal
+        Rows of a curator get numbers with bounds, from which sensitivities follow; bins of a
+        prediction get an array. Bins of categories, and all bins without `levels`, are at equal
         distances.
         """
         every = [
@@ -66,7 +66,7 @@ class NumbersClassifier(PrivateClassifier):
 
 
 def even_levels(n_codes: int) -> Floats:
-    """Return numbers of codes whose bins have equal widths."""
+    """Return a number in [0, 1] for each bin of a column whose bins have equal widths."""
     return _rounded(np.arange(n_codes) / (n_codes - 1)) if n_codes > 1 else np.full(1, 0.5)
 
 

@@ -39,7 +39,7 @@ class PublicClassifier:
     ----------
     rows : PublicRows
     n_bins : ndarray of shape (n_public,)
-        The number of codes of each public column.
+        The number of bins of each public column.
     """
 
     def __init__(self, rows: PublicRows, n_bins: Ints) -> None:
@@ -74,8 +74,8 @@ class PublicStart:
     """
 
     columns: tuple[int, ...]  # positions of the public columns
-    n_bins: Ints  # (n_public,): the number of codes of each public column
-    coefficients: Floats  # (n_bins.sum(),): one for each code of each public column
+    n_bins: Ints  # (n_public,): the number of bins of each public column
+    coefficients: Floats  # (n_bins.sum(),): one for each bin of each public column
     intercept: float
 
     @classmethod
@@ -94,7 +94,7 @@ class PublicStart:
         require(same and fits, "its start belongs to other public columns")
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of the positive label for rows of codes of all columns."""
+        """Return the log-odds of the positive label for rows with the bins of all columns."""
         public = codes[:, list(self.columns)]
         return _log_odds(public, self.n_bins, self.coefficients, self.intercept)
 

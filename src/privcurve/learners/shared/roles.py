@@ -79,7 +79,7 @@ class PublicRows:
     and counts.
     """
 
-    codes: Codes  # (n_distinct, n_public): codes of the public columns
+    codes: Codes  # (n_distinct, n_public): bins of the public columns
     signs: Signs  # (n_distinct,): labels, −1 or +1
     counts: Ints  # (n_distinct,): number of records with each public part
 

@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """Public facts about a candidate's training: its ε, and parts of its statement."""
+    """What is public about a candidate's training: its ε, and parts of its statement."""
 
     epsilon: float
     assumptions: tuple[str, ...]
@@ -186,7 +186,7 @@ def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 class _Fit(NamedTuple):
-    """The facts that determine a statement together with ε. They are hashable, for the cache."""
+    """What determines a statement together with ε: hashable values, for the cache."""
 
     learner: str
     setting: str

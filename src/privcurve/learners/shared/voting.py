@@ -111,7 +111,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the codes for the voters, in which each hidden column has only the code 0."""
+        """Return the bins for the voters, in which each hidden column has only the bin 0."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()
@@ -119,7 +119,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return codes
 
     def _visible_bins(self) -> Ints:
-        """Return the number of codes of each column for the voters: 1 for a hidden column."""
+        """Return the number of bins of each column for the voters: 1 for a hidden column."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden_columns())] = 1
         return bins

@@ -132,7 +132,7 @@ def _reach(
 def _grid(
     calls: list[tuple[float, float, int]], side: tuple[int, int], fineness: float
 ) -> tuple[float, list[_Part]]:
-    """Return the step of the grid, and on it the distribution of the loss of each kind of call.
+    """Return the step of a grid, and the loss distribution of each kind of call on this grid.
 
     `calls` has the sampling rate, sensitivity/σ and number of each kind of call.
     """

@@ -87,7 +87,7 @@ def perturb_objective(
 def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
     """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    With d original columns, ‖[x, 1]‖₂² is at most d + 1, for scaled columns and for one-hot codes.
+    With d original columns, ‖[x, 1]‖₂² is at most d + 1, scaled or one-hot.
     """
     return perturb_objective(
         BOX_PERTURBATION,
@@ -177,8 +177,8 @@ class Perturbation:
         """Return the privacy statement of a fit; an exclusion names the solver's `tolerance`.
 
         If the intercept has no penalty, the published noise has no finite ε. Counterexample: all n
-        records have a positive label and, in the only column, the code 0; then one record's code
-        changes to 1. At a model with scores t for code 0 and 0 for code 1, as t → ∞, the
+        records have a positive label and, in the only column, the bin 0; then one record's bin
+        changes to 1. At a model with scores t for bin 0 and 0 for bin 1, as t → ∞, the
         determinant of the Jacobian tends to 0 like e^(−t) before the change, but not after it;
         the noise b changes by less than 2R. So the ratio of the densities is unbounded
         (``tests/privacy/test_objective_perturbation.py``).

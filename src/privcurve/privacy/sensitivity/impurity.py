@@ -52,7 +52,7 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range R of the split scores' change: 2F₁ (replace-one; :func:`split_sensitivity`).
+    """Return the range R in which split scores change: 2F₁ (replace-one), F₁ `split_sensitivity`.
 
     The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: docs/proofs.md,
     'Choices' and 'Levels of a tree' (proved).
