@@ -288,7 +288,7 @@ def test_a_hyphen_is_standard_output(tmp_path, capsys):
 def test_a_model_without_a_form_in_sql_is_refused(tmp_path, capsys):
     save_by_hand(np.random.default_rng(0))
     for options, message in (
-        ("--table ''", "--table '' is no name"),
+        ("--table ''", "--table must be the name of a table; got ''"),
         ("-o model.json", "model.json is an input"),
         ("-o .", "is a folder"),
         ("--to onnx", "invalid choice: 'onnx'"),
