@@ -147,7 +147,7 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(page_path, tmp_
         scores = [float(score) for _, _, score in some]
         assert scores == sorted(scores, reverse=True)
         assert {name.partition(" ")[0]: kind for kind, name, _ in some} == {
-            "A": "c0",
+            "A": "c1",  # its colour in the learning curves
             "LazyBB,": "other",
         }
 

@@ -128,7 +128,7 @@ def test_a_name_is_next_to_the_end_of_its_curve(driver, page):
 
 def test_dark_mode_has_its_own_colours_and_print_does_not(driver, page):
     look = """
-    const dot = document.querySelector(".dot.c0");
+    const dot = document.querySelector(".dot:not(.other)");
     return [getComputedStyle(document.body).backgroundColor, getComputedStyle(dot).backgroundColor];
     """
     looks = []
