@@ -22,7 +22,7 @@ ADDED, MODEL_ADDED = (
 
 
 @replacement_of(joint, "_add_clipped", SENSITIVITY, STEPS, ROUNDS)
-def slopes_without_a_clip(original, rows, residuals, counts):
+def slopes_without_a_clip(original, rows, residuals, counts, part=1.0):
     return joint.weighted_sum(rows, counts * residuals)
 
 
