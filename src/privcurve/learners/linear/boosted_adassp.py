@@ -89,7 +89,7 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
         if self.inputs != NUMBERS:
             return super()._numbers()
         if self.levels is not None:
-            return self._known_levels()
+            return self._check_levels()
         return [
             even_levels(n) if is_ordered else None
             for n, is_ordered in zip(self.n_bins_.tolist(), self._ordered(), strict=True)

@@ -40,13 +40,13 @@ class NumbersClassifier(PrivateClassifier):
         """
         every = [
             even_levels(int(n)) if own is None else own
-            for n, own in zip(self.n_bins_, self._known_levels(), strict=True)
+            for n, own in zip(self.n_bins_, self._check_levels(), strict=True)
         ]
         if isinstance(codes, Rows):
             return np.column_stack([codes[:, j].look_up(own) for j, own in enumerate(every)])
         return np.column_stack([own[codes[:, j]] for j, own in enumerate(every)])
 
-    def _known_levels(self) -> list[Floats | None]:
+    def _check_levels(self) -> list[Floats | None]:
         """Return `levels`, checked and rounded to `LEVEL_UNIT`, for each column."""
         n_bins = self.n_bins_.tolist()
         given = [None] * len(n_bins) if self.levels is None else [*self.levels]
