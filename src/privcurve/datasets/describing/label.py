@@ -1,4 +1,4 @@
-"""Find the classes of a label for a draft, or refuse the label with a description of its column."""
+"""Find the classes of a label for a draft; refuse a column that is not a label."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import suggestion
 
-# A label with more distinct numbers than this is an amount, not a class.
+# A label with more distinct numbers is an amount, not a class.
 _AMOUNTS = 20
 _SHOWN = 8  # maximum number of values in a message
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a label in a draft."""
+    """The classes of a label, as a draft describes them."""
 
-    # Keys of the description in addition to the column: `positive` and `negative`, or `classes` if
-    # there are more than two. The value None is a blank, for the owner to fill in.
+    # Keys of the label in the description, except `column`: `positive` and `negative`, or `classes`
+    # if there are more than two. The value None is a blank.
     keys: dict[str, Any]
-    summary: str  # shares of the values, for the owner's screen
+    summary: str  # values and their shares, shown to the owner
     n_missing: int = 0  # number of records without a label
 
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """What the user says about the label: its column, and perhaps the values of its classes."""
+    """What the user chose as label: its column and, optionally, the values of its classes."""
 
     column: str
     positive: Sequence[str] = ()
@@ -45,14 +45,15 @@ class LabelChoice:
 
 
 def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the classes of a label; if `public`, they may be copied from the records.
+    """Find the classes of the label that the user chose.
 
-    Raises DatasetError with a summary of the column if it is no label for classification, or
-    contradicts `choice`.
+    `public` says whether the records are public, so that classes may be copied from them. Raises
+    DatasetError, with a summary of the column, if the column has no valid classes or contradicts
+    `choice`.
     """
     values = choice.values
     _check_named(choice)
-    # A word for a missing value may be a class, if the user names the word as one.
+    # A word that usually means a missing value is a class if the user names it as one.
     absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in values}
@@ -79,7 +80,7 @@ def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes
 
 
 def _check_named(choice: LabelChoice) -> None:
-    """Raise DatasetError if values that the user named contradict each other."""
+    """Raise DatasetError if the options of the user contradict each other."""
     both = sorted(set(choice.positive) & set(choice.negative))
     if both:
         raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
@@ -137,12 +138,13 @@ def _check_values(
 def _find_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the values of the positive and the negative class by convention, such as yes and no.
+    """Return the values of the positive and of the negative class, if they are conventional words.
 
-    Values that the user named come first. Returns None if no convention fits.
+    Conventional words are pairs such as yes and no. In each list, a value that the user named comes
+    first. Returns None for other values.
     """
     for low, high in PAIRS:
-        # Sort values, lower case first: their order of occurrence may reveal something private.
+        # Sort values, lower case first: the order in which they occur may reveal something private.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
@@ -151,7 +153,7 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # Try both orders: the owner may give the conventional words the opposite classes.
+        # The owner may declare "no" as positive, so try both directions.
         for low_side, high_side in (sides, sides[::-1]):
             if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
                 return high_side, low_side
@@ -161,9 +163,9 @@ def _find_convention(
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the spellings of the positive and of the negative value.
+    """Split two values, each with all its spellings, into positive and negative ones.
 
-    If the user names none, the first value is negative.
+    If the user names neither, the value of the first record is negative.
     """
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
     side = [value for value in counts if value.casefold() in values]
@@ -172,9 +174,9 @@ def _split_values(
 
 
 def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
-    """Return all values, sorted, numbers by size.
+    """Return all values, sorted; numbers by size.
 
-    If some values differ only in case, the result maps each value to its class, the first spelling.
+    If some values differ only in case, the result maps each value to its class: the first spelling.
     """
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}
