@@ -395,7 +395,7 @@ class SealedRecords(Records):
         return self._exact
 
     def as_batch(self, drawn: Records, name: str) -> SealedRecords:
-        """Seal `drawn`, a random sample of these records, as the batch `name`, with its size."""
+        """Seal `drawn`, a random sample of these records, and its size, as the batch `name`."""
         codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
         made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
         made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name

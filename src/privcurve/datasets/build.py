@@ -34,7 +34,8 @@ from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Colu
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
-# Bins of a column without `n_bins`. Another number would change the ids of stored runs.
+# Number of bins of a numeric column that does not set `n_bins`. Another number would change the ids
+# of stored runs.
 DEFAULT_BINS = 10
 # Number of bins of a numeric column in drafts of `privcurve describe`. Finer bins than DEFAULT_BINS
 # make models more accurate (docs/studies.md), and a draft has no stored runs whose ids would
@@ -50,8 +51,7 @@ MOST_WHOLE = 4
 DATE = "date"
 TEXT = "text"
 
-# `missing: bin` gives the column a bin for missing values, but no markers in addition to the
-# dataset's.
+# `missing: bin` gives the column a bin for missing values; the markers of the dataset mark them.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
@@ -275,9 +275,10 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield a message for each fault of a parser, or of a name that its fields lack.
+    """Yield a message for each contradiction in a parser, and for each name that it lacks.
 
-    The fields must include all `columns`, the label and the column of the unit.
+    If the parser lists fields, they must include all `columns`, the label and the column of the
+    unit.
     """
     try:
         # Some of Python's codecs, such as rot13, do not convert texts to bytes.

@@ -61,7 +61,7 @@ def names() -> tuple[str, ...]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the YAML files in a folder whose names are valid names of datasets."""
+    """Return the YAML files in a folder, except files whose name is no valid name of a dataset."""
     paths = folder.glob(f"*{schema.ENDING}")
     return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
@@ -126,14 +126,17 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return name, file and content of the base of a variant, and the variant's merged content."""
+    """Return name, file and content of the base of `content`, and the merged content.
+
+    `content` is a variant: a description with the key ``based_on``, which names its base.
+    """
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)
     if "based_on" in base:
         raise DatasetError(
             f"{path}: based_on must name a dataset that is not itself based on another; got "
-            f"{name}, based on {base['based_on']!r}. Name that one"
+            f"{name}, which is based on {base['based_on']!r}. Name {base['based_on']!r}"
         )
     problems = Problems(path.stem)
     variant = merge_content(base, content, problems)

@@ -183,7 +183,7 @@ class PartedDataset(_Dataset):
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
     def _split_by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
-        """Yield each part, and which of its rows are at the increasing positions `places`."""
+        """Yield each part, with the indices of its rows that are among the positions `places`."""
         ends = np.cumsum([part.n_rows for part in self.parts])
         starts = np.concatenate([[0], ends[:-1]])
         cuts = np.searchsorted(places, ends[:-1])
@@ -233,7 +233,8 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the content of a folder's ``domain.json``: domain, checksum, sources, sizes.
 
-    Returns None if the folder has no dataset, or if the dataset's description has changed since.
+    Returns None if the folder has no dataset, or if the dataset's description has changed since the
+    dataset was encoded.
     """
     notes = _read_facts(Path(folder))
     return None if notes is None or not _same_description(notes) else notes
@@ -245,7 +246,7 @@ def _read_facts(folder: Path) -> dict[str, Any] | None:
         return None
     notes = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(notes, dict) or "name" not in notes:
-        raise ValueError(f"{path} must hold the facts of a dataset; it does not")
+        raise ValueError(f"{path} must describe an encoded dataset; it lacks the key name")
     return notes
 
 
@@ -283,8 +284,8 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 def read(folder: str | os.PathLike[str]) -> Dataset:
     """Read an in-memory dataset that :func:`save` wrote.
 
-    Raises DatasetError if a file is missing or has changed, if the description has changed since,
-    or if the dataset is partitioned.
+    Raises DatasetError if a file is missing or has changed, if the description has changed since
+    the dataset was encoded, or if the dataset is partitioned.
     """
     dataset = read_coded(folder)
     if isinstance(dataset, PartedDataset):
@@ -357,9 +358,9 @@ def origin(description: Description) -> dict[str, Any]:
 def is_public(name: str, made_from: Mapping[str, object]) -> bool:
     """Return whether the description of a dataset declares the records public.
 
-    `made_from` is the :func:`origin` that was stored with the dataset: if the YAML files have not
-    changed since, its value is returned, without parsing them. Raises DatasetError if the
-    description is missing or invalid.
+    `made_from` is the :func:`origin` that was stored with the dataset. If the YAML files have not
+    changed since, its entry ``public_benchmark`` is returned, and the files are not parsed. Raises
+    DatasetError if the description is missing or invalid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])
@@ -408,6 +409,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # A program can restore mtime after a change, but not ctime, the time of the last change.
+    # Programs can restore mtime, the time of the last change of a file, but not ctime: store both.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

@@ -1,4 +1,4 @@
-"""The description of a dataset: the content of its YAML file as Python objects."""
+"""Define the description of a dataset: classes for the content of its YAML file."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ class SourceFile:
 class Parser:
     """How the raw file is read: ``parser`` in dataset.schema.yaml, which explains each key.
 
-    The defaults of the keys are here; which keys a kind of files has is in
-    :class:`reading.FileKind`.
+    :class:`reading.FileKind` says which of these keys a kind of files has.
     """
 
     kind: str
@@ -190,7 +189,7 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # In a variant: the groups of files (`train`, `test`) that the base does not share.
+    # In a variant: the groups of files (`train`, `test`) that differ from the base.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0

@@ -132,7 +132,7 @@ class Column:
         if not self.dates:
             return tuple(ends)
         if ends[-1] - ends[0] < self.bins:
-            raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
+            raise ValueError(f"leave {self.bins} bins less than a day each: give a smaller n_bins")
         return tuple(float(math.ceil(edge)) for edge in ends)
 
     @cached_property

@@ -235,7 +235,8 @@ def _read(
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
         n_before = sink.n_rows + problems.n_unread
-        # A dataset without files (from scikit-learn, or generated) is read by one call with None.
+        # A dataset without files (from scikit-learn, or generated) is read with None as its only
+        # file.
         for file in files.get(part, (None,)):
             most = min(first - sink.n_rows, sys.maxsize) if first else None
             for table in reading.read(description, file, problems, most):

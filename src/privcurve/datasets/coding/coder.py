@@ -36,8 +36,8 @@ class CodedValues(NamedTuple):
 
     codes: NDArray[np.int64]  # (n_rows,): bins; −1 for a value that no bin contains
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    # For each row whose value is not missing, but in no bin: the text of the value in a categorical
-    # column, or the reason why it is not a number in a numeric column.
+    # For each row whose value is not missing, but in no bin: in a categorical column the text of
+    # the value, in a numeric column the reason why it is no number.
     wrong: Mapping[int, str]
     # (n_rows,): the numbers of a numeric column, not clipped; NaN for a missing value. None for a
     # categorical column.
@@ -208,7 +208,7 @@ class Coder:
 
 
 def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
-    """Read a numeric column, of numbers or of dates; returns the same as :func:`read_numbers`."""
+    """Read a numeric column, of numbers or of dates; returns `Amounts`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:
         return read_dates(values, column, missing, decimal)

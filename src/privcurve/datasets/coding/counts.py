@@ -69,7 +69,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """The text of `warning`; else a warning if the share of clipped values exceeds `NOTED`."""
+        """The text of :attr:`warning`; else a warning if more than the share `NOTED` is clipped."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -81,5 +81,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the `warning` of each column; with `train`, the `training_warning`."""
+    """Yield the `warning` of each column that has one; with `train`, the `training_warning`."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

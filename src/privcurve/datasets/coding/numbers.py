@@ -74,11 +74,11 @@ def read_numbers(values: object, missing: Collection[str], decimal: str = ".") -
 def read_dates(
     values: object, column: Column, missing: Collection[str], decimal: str = "."
 ) -> Amounts:
-    """Read a column of dates, as numbers of days since 1970-01-01.
+    """Read a column of dates, as numbers of days since 1970-01-01; returns `Amounts`.
 
-    `values` are texts, objects of `date` or None; or an array of ``datetime64``; or an array of
-    numbers, which are read as texts. A date in `missing` marks a missing value in each of these
-    types. Returns `Amounts`.
+    `values` is a list of texts, `date` objects and None; an array of ``datetime64``; or an array of
+    numbers, which are read as texts. In each of these types, a date that is listed in `missing`
+    marks a missing value.
     """
     marked = days_of(missing, column)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
@@ -134,9 +134,8 @@ def is_day_format(form: str) -> bool:
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
     """Remove the thousands marks from texts that are numbers; other texts are unchanged.
 
-    A number begins with one to three digits, and not with 0; a mark and three digits
-    follow once or more. Other texts, such as 1.5 or 0.125 in a file with decimal commas, are
-    ambiguous.
+    A number with marks has one to three digits, the first not 0, and then groups of a mark and
+    three digits. Other texts, such as 1.5 or 0.125 in a file with decimal commas, are ambiguous.
     """
     if not thousands:
         return list(texts)

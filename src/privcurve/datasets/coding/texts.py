@@ -115,7 +115,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def strip_point(text: str, decimal: str = ".") -> str:
-    """Return a whole number without its decimal part, if this part is zero; other texts unchanged.
+    """Remove the decimal part of a whole number, if this part is zero; other texts are unchanged.
 
     Programs write 3 as ``3.0`` in a column with missing values. With a decimal comma, ``3,0``
     becomes 3, too, but ``3.000`` does not: it is three thousand.

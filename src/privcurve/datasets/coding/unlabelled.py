@@ -23,7 +23,10 @@ from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cel
 
 @dataclass(frozen=True)
 class CodedPiece:
-    """Encoded records that follow each other in a file; records without a bin may be skipped."""
+    """Encoded records that follow each other in a file.
+
+    Records with a value that is in no bin, or with a wrong number of fields, may be skipped.
+    """
 
     codes: Codes  # (n_answered, n_columns): bins of the records that are not skipped
     # (n_records,): whether each record is encoded; False for a skipped record

@@ -23,11 +23,11 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
-# Texts probably identify records if more than _FEW of them are distinct, and they are more than the
-# share _UNIQUE of all texts of the column.
+# Texts probably identify records if the number of distinct texts is larger than _FEW, and larger
+# than the share _UNIQUE of all texts of the column.
 _UNIQUE = 0.9
 _FEW = 50
-# Texts are sentences, and no categories, if their mean number of characters is larger.
+# Texts are sentences, not categories, if their mean number of characters is larger.
 _SENTENCE = 40
 # Maximum number of values of a column: in a message (SHOWN), and in the draft for a public file
 # (MOST_COPIED).
@@ -84,13 +84,13 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
-# The question to the owner about numbers that may be codes.
+# The question to the data owner about numbers that may be codes of categories.
 CODES_OR_NUMBERS = (
     "[lowest, highest] possible, if these are numbers; for codes (1 for man, 2 for woman) "
     "write only kind: categorical, categories: [1, 2, …]"
 )
 
-# Keys of the bins of a numeric column in a draft; these bins suit any distribution of the numbers
+# Keys for the bins of numeric columns in drafts. These bins suit any distribution of the numbers
 # within their bounds (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
@@ -315,8 +315,9 @@ def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], lis
 
     Candidates are -1 and numbers of repeated digits 7, 8 or 9. A candidate is a marker if it is
     negative and the other numbers are not, or if it is further from their range than this range is
-    wide. If no candidate is a marker, the only negative number is one if it is whole. Returns the
-    text of each marker, by its number, and the other numbers; both in increasing order.
+    wide. If no candidate is a marker, but exactly one number is negative, this number is a marker
+    if it is whole. Returns the text of each marker, by its number, and the other numbers; both in
+    increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}

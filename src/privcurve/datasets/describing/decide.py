@@ -40,7 +40,8 @@ _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORE
 _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
-# Keys of numeric columns that categorical columns lack.
+# Keys that only numeric columns have. They are removed if the owner says that the numbers are
+# codes.
 _NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
 # Changes of an entry in the file. By present key: the new key and its value, or None to remove it.
 Edits = Mapping[str, tuple[str, Any] | None]

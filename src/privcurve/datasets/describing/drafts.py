@@ -224,13 +224,13 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
         values = [table.parser.get(key, plain) for table in (form, training)]
         if values[0] != values[1]:
             raise DatasetError(
-                f"{path} must have the format of the other records: {key} must be "
-                f"{values[1]!r}; got {values[0]!r}. Write the test records in the same way."
+                f"{path} must have the format of the training records: {key} must be "
+                f"{values[1]!r}; got {values[0]!r}. Write the test records in this format."
             )
     if lacking := [name for name in training.fields if name not in form.fields]:
         raise DatasetError(
             f"{path} must have the column {lacking[0]!r}. Test records need the columns of the "
-            "others, and a first line that names them."
+            "training records, and a first line that names them."
         )
     n_unread = problems.n_unread
     profiles = read(path, training, problems)

@@ -90,7 +90,7 @@ def _check_named(choice: LabelChoice) -> None:
         raise DatasetError("--classes names all classes: leave out --positive and --negative")
     if len(set(choice.classes)) < 3 or len(set(choice.classes)) < len(choice.classes):
         raise DatasetError(
-            "--classes must be three classes or more, each once; got "
+            "--classes must list three or more classes, each once; got "
             f"{' '.join(choice.classes)}. For two classes name --positive and --negative"
         )
 
@@ -115,7 +115,7 @@ def _check_values(
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
             f"all values of the label {choice.column!r} are named as {side}: "
-            f"{_write_shares(counts)}. Leave out the {other} ones"
+            f"{_write_shares(counts)}. Remove the {other} ones from --{side}"
         )
     if n_classes == 2 and not (profile.more or choice.classes):
         return
@@ -130,8 +130,8 @@ def _check_values(
         return
     raise DatasetError(
         f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
-        f"({_write_shares(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at "
-        "most); or all, some against the others: --positive A --negative B C …"
+        f"({_write_shares(counts)}). Name none of them, so that each is a class (at most "
+        f"{MOST_CLASSES}); or name all of them, as two classes: --positive A --negative B C …"
     )
 
 
@@ -140,8 +140,8 @@ def _find_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Return the values of the positive and of the negative class, if they are conventional words.
 
-    Conventional words are pairs such as yes and no. In each list, a value that the user named comes
-    first. Returns None for other values.
+    Conventional words are pairs such as yes and no. If the user assigned a word to a class, the
+    other words follow this choice. Returns None for other values.
     """
     for low, high in PAIRS:
         # Sort values, lower case first: the order in which they occur may reveal something private.

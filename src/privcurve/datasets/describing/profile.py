@@ -86,7 +86,8 @@ class Profile:
     # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether the column has more distinct values than `most`
-    n_apart: int = 0  # number of values in `values`, up to the piece in which one is first left out
+    # number of values counted in `values`, up to the piece in which a value is first left out
+    n_apart: int = 0
     # The numbers of each notation (decimal mark, thousands mark). Notations that fit few values are
     # dropped.
     numbers: dict[tuple[str, str], Range] = field(

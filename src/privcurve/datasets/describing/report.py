@@ -51,8 +51,8 @@ _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for blank classes, so that the columns can be checked before the owner fills them in.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Maximum number of distinct values in no bin: that are counted (MOST_REFUSED), and that a message
-# shows (_SHOWN).
+# Of the values that are in no bin: maximum number of distinct ones that are counted (MOST_REFUSED),
+# and that a message shows (_SHOWN).
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -140,7 +140,10 @@ class Tally(RefusedValues):
 
 @dataclass
 class LabelTally(RefusedValues):
-    """Counts of the values of a label: `in_classes` for the values of its classes, or `refused`."""
+    """Counts of the values of a label.
+
+    `in_classes` counts the values that belong to a class, `refused` the other values.
+    """
 
     label: LabelSpec = field(kw_only=True)
     n: int = 0  # number of records
@@ -259,7 +262,7 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return ``step()``. If it raises DatasetError, add its faults and return None."""
+        """Return ``step()``; if it raises DatasetError, add the faults at `place`, return None."""
         try:
             return step()
         except DatasetError as error:

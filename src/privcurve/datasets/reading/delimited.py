@@ -288,7 +288,7 @@ def records_of(
     comment: str = "",
     note_empty: Callable[[], None] | None = None,
 ) -> Iterator[Record]:
-    """Split numbered lines into records; yield the last line's number and the fields of each.
+    """Split numbered lines into records; yield the number of the last line, and the fields.
 
     Comments, blank lines and lines with only separators are skipped, except within a quoted field;
     `note_empty` is called for each line with only separators. Raises `csv.Error` if a quoted field

@@ -42,7 +42,7 @@ MOST_TIMES = 100
 
 
 def open_raw(path: Path) -> BinaryIO:
-    """Open a file to read its bytes; a file called ``.gz``, or that begins like gzip, is unpacked.
+    """Open a file to read its bytes; unpack it if it is named ``.gz`` or begins like gzip.
 
     Raises ValueError for other packed formats. Reading the returned file raises `ValueError`,
     `EOFError` or `zlib.error` if packed bytes are damaged, or if there are too many unpacked bytes.

@@ -122,7 +122,7 @@ def kind_names() -> list[str]:
 
 
 def file_kind_names() -> list[str]:
-    """Return the names of all kinds of files, without kinds that have no raw files."""
+    """Return the names of the kinds whose records are in raw files."""
     return [kind.name for kind in kinds().values() if kind.has_files]
 
 
@@ -174,7 +174,10 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
                 f"{path} is not an Excel file, so it has no sheets: leave out --sheet"
             )
         if kind.sniff is None:
-            raise DatasetError(f"{path} is a {kind.name} file: write its description yourself")
+            raise DatasetError(
+                f"{path} is a {kind.name} file, which describe can't draft: write its description "
+                "yourself"
+            )
         return kind.sniff(path, header, sheet)
     except READ_ERRORS as error:
         raise DatasetError(f"{path} can't be read: {error}") from None

@@ -127,7 +127,7 @@ def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
         raise DatasetError(
             f"rows must name their columns ({names}); got {type(rows).__name__}, which names none: "
             "give a DataFrame with these names (a transformer of scikit-learn makes one after "
-            '.set_output(transform="pandas")). If the columns are these in this order, '
+            '.set_output(transform="pandas")). If the columns have this order, '
             "pandas.DataFrame(rows, columns=[…]) names them, and a Schema with "
             'unnamed="in_order" takes them as they are'
         )
@@ -162,8 +162,8 @@ def _convert(name: str, values: object) -> Any:
         return values
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise DatasetError(
-            f"{name!r} of {FRAME} has the type {type(values).__name__}, not a column: of one "
-            "record give a list of one value"
+            f"{name!r} of {FRAME} has the type {type(values).__name__}, not a column: for one "
+            "record, give a list of one value"
         )
     kind = getattr(values, "dtype", np.dtype(object))
     if kind == np.dtype(object) or hasattr(kind, "categories"):
@@ -198,7 +198,7 @@ def _convert_values(values: Any) -> Any:
         cells = [categories[code] for code in groups.codes]
     else:
         cells = list(values)
-    # Arrow would convert some mixed values, such as 1 and "a", or a date and a time.
+    # Give only texts to Arrow, which would convert mixed values, such as 1 and "a".
     if {kind for kind in map(type, cells) if kind.__name__ not in ABSENT} <= {str, float}:
         with suppress(*conversion_errors()):
             return pyarrow.array(cells, pyarrow.string(), from_pandas=True)

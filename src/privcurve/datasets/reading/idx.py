@@ -54,7 +54,9 @@ def read(
             streams.append((labels, file.labels))
             _check_labels(labels, file.labels, count)
         if any(side % blocks for side in shape):
-            raise ValueError(f"images of {_write_shape(shape)} pixels have no blocks of {blocks}")
+            raise ValueError(
+                f"images of {_write_shape(shape)} pixels can't be divided into blocks of {blocks}"
+            )
         width = math.prod(side // blocks for side in shape)
         if width != len(fields):
             expected = f"the model was trained on {len(fields)}"

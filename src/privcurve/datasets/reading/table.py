@@ -247,7 +247,7 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return the beginning of a message: the dataset; "" for unlabelled records."""
+    """Return the name of the dataset, as the beginning of a message; "" for unlabelled records."""
     return "" if description.label is None else f"dataset {description.name!r}: "
 
 
