@@ -235,8 +235,8 @@ class Cluster:
             where = scheduler or "this machine"
             self.close()
             raise PartError(
-                f"Dask has no workers at {where}: {error}. Start them: dask scheduler, and on "
-                "each machine dask worker tcp://…"
+                f"Dask has no workers at {where}: {error}. Start them: run `dask scheduler`, "
+                "and on each machine `dask worker tcp://…`"
             ) from None
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
@@ -463,7 +463,7 @@ class Totals:
         self._engine: Engine | None = None
         self._learner, self._make = records.learner, make
         if isinstance(records, Records) and records.batch:
-            what = "totals of a sampled batch, which their sums do not name"
+            what = "totals of a sampled batch, which do not carry the name of the batch"
             raise SealedError(self._learner, what, "take sums of rows (curator.rows)")
         if isinstance(records, PartedRecords):
             self._engine = records.engine

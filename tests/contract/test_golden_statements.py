@@ -3,8 +3,8 @@
 The golden file has one line per statement (a digest of its words, and the numbers of its ledger),
 and one line per case (``golden_cases.py``): the index of its statement, and numbers that summarise
 the model's predictions. If you change results on purpose, increase the learner's `version` in the
-registry. Then, or if you change only words, rewrite the file: ``python
-tests/contract/test_golden_statements.py``.
+registry. Then, or if you change only words, rewrite the file:
+``python tests/contract/test_golden_statements.py``.
 """
 
 import hashlib

@@ -65,8 +65,8 @@ class Schema:
     columns : mapping of str to tuple, list or mapping
         For each feature column, its possible values. A pair ``(low, high)`` of numbers or dates has
         the lowest and the highest value; values outside are clipped. A list has all categories. A
-        mapping has keys of a description (docs/datasets.md), for example ``{"bounds": [0, 10],
-        "missing": [99]}``. None leaves the column undecided.
+        mapping has keys of a description (docs/datasets.md), for example
+        ``{"bounds": [0, 10], "missing": [99]}``. None leaves the column undecided.
     label : sequence, or mapping
         A sequence has the classes as in `y` (texts, numbers, truth values, Decimals, dates or
         times); of two classes, the negative one comes first. A mapping has keys of a description.

@@ -91,8 +91,8 @@ def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
     most = max(MOST_UNPACKED, MOST_TIMES * n_packed)
     if n_unpacked > most:
         raise ValueError(
-            f"its {n_packed:,} packed bytes contain more than {most:,}: unpack it first, if it "
-            "is really a table"
+            f"its {n_packed:,} packed bytes contain more than {most:,} bytes: unpack it first, "
+            "if it is really a table"
         )
 
 
