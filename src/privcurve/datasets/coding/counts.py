@@ -13,7 +13,7 @@ from privcurve.datasets.domain import NUMERIC, OTHER, Column
 FEW = 10
 NEARLY_ALL = 0.95
 
-# If a larger share of a column's values is clipped, training warns.
+# A fit warns if a larger share of a column's values is clipped.
 NOTED = 0.05
 
 # Number of significant digits of bounds in messages.

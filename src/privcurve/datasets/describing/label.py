@@ -144,7 +144,8 @@ def _find_convention(
     other words follow this choice. Returns None for other values.
     """
     for low, high in PAIRS:
-        # Sort values, lower case first: the order in which they occur may reveal something private.
+        # Sort values, lower case first: their order in the table may reveal something about
+        # records.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)

@@ -262,7 +262,10 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return ``step()``; if it raises DatasetError, add the faults at `place`, return None."""
+        """Return ``step()``. If it raises DatasetError, return None.
+
+        The faults of the error are added at `place`.
+        """
         try:
             return step()
         except DatasetError as error:
@@ -548,7 +551,10 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Return advice on a thousands mark, if it turns all refused values into numbers; else ""."""
+    """Return advice on a thousands mark, if all values that are in no bin are numbers with it.
+
+    The result is "" if no mark has this effect.
+    """
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):
         plain = remove_grouping(texts, decimal, mark)

@@ -275,7 +275,7 @@ class Layout:
 
 
 class UnlabelledFile(NamedTuple):
-    """An open file of unlabelled records, after its columns are found."""
+    """An open file of unlabelled records whose columns have been found."""
 
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
