@@ -248,7 +248,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs for each method and dataset that have runs at an ε, but none together."""
+    """Add failed runs for a method without runs on a dataset, but with runs on others at the ε."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")
