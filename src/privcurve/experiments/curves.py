@@ -151,7 +151,7 @@ class Curve:
     def _short_runs(self) -> Iterator[Runs]:
         """Yield the grid of a curve with one ε in the smallest groups of runs that a job may train.
 
-        Points that share expensive work stay in one group if it takes at most `most` seconds.
+        Points that share expensive work stay in one group if the group takes at most `most` seconds.
         """
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():
@@ -260,7 +260,7 @@ class Curve:
 
     @cached_property
     def digest(self) -> str:
-        """A text that determines the results at the curve's ε, given the data."""
+        """A text with all that determines the results at the curve's ε, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -269,7 +269,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """For each of `names`, a text that determines the results of its runs, given the data."""
+        """For each of `names`, a text with all that determines its runs, except the data."""
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest
@@ -466,7 +466,7 @@ def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return a digest of a method's grid at `epsilons`, cached, as all datasets have the same."""
+    """Return the digest of a method's grid at `epsilons`, which is the same on all datasets."""
     return _digest_of(method, method.points_at(epsilons), *terms)
 
 

@@ -68,7 +68,7 @@ class Job:
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """The `digests` of all curves of the job, by the name of a grid or of fresh trainings."""
+        """`Curve.digests` of all curves of the job, in one mapping."""
         return {name: digest for curve in self.curves for name, digest in curve.digests.items()}
 
     @cached_property
@@ -148,7 +148,7 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """How many runs and selections of the job each version of the code made."""
+        """Number of the job's runs and selections of settings, by the code that made them."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)

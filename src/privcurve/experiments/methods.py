@@ -64,8 +64,8 @@ class Method:
     # The values under `vary`, and the share of the training records if the study varies it: they
     # distinguish methods with the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""  # the part of `name` that methods which differ only in `varied` share
-    base_title: str = ""  # the part of `title` that these methods share
+    base: str = ""  # common part of the names of methods that differ only in `varied`
+    base_title: str = ""  # common part of the titles of methods with the same `base`
     # The content of the key `tune`, if each training selects its setting privately within its ε.
     # `learner` is then `tuned`, and its only setting names the learner and the grid from which it
     # selects.
@@ -96,7 +96,7 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The registry's entry of the learner that the study names; with `tune`, the tuned one."""
+        """The registry's entry of the study's learner; with `tune`, of the learner to tune."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
@@ -142,7 +142,7 @@ class Method:
         return self.contract == own.BROKEN
 
     def label(self, title: str) -> str:
-        """Return `title`, for a user's own learner with its status and contract check result."""
+        """Return `title`; for a user's own learner, with its status and contract result added."""
         return f"{title} ({self.status}; {self.contract})" if self.contract else title
 
     @property
@@ -159,10 +159,10 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the number of bins per column to which a fit merges mixed bins: a list of maxima.
+        """Return the maximum number of bins per column after a fit has merged mixed bins.
 
-        The list is empty if the fit merges no bins. It has several numbers if the fit selects among
-        settings that merge to different numbers of bins.
+        The result is a list: it is empty if the fit merges no bins, and has several numbers if the
+        fit selects among settings that merge to different numbers of bins.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}

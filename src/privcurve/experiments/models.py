@@ -36,7 +36,7 @@ class Inspection(NamedTuple):
     repeat: int  # number of the training, from 1
     learner: Any
     train: Records
-    unseen: Records | None  # the dataset's test part; None if it has none
+    unseen: Records | None  # the dataset's test part; None if the dataset has none
 
     def accuracy(self) -> float:
         """Return the accuracy on the unseen records; NaN if there are none."""

@@ -187,14 +187,14 @@ class Stamps:
             return {}
 
     def _last(self, code: str) -> str:
-        """Follow the links from a checksum to the last one."""
+        """Return the last checksum of the chain of links that begins with `code`."""
         seen = {code}
         while (other := self._same.get(code, code)) not in seen:
             seen.add(code := other)
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether runs of `code` have no checksum, and `adopt` has not linked them."""
+        """Return whether `code` is `UNKNOWN` and :meth:`adopt` has not linked the learners."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:

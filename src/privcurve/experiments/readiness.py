@@ -32,8 +32,9 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     Possible reasons: a label has too few records; a person has records both in the training part
     and in the test part; or a learner does not fit the study or the dataset. A learner does not fit
     if the study uses the log loss and the learner has no probabilities, if it needs a public fact
-    that the dataset lacks, if it supports fewer classes, or if its privacy cost grows with
-    predictions and it pays for fewer predictions than there are records to score.
+    that the dataset lacks, if the dataset has more classes than the learner supports, or if the
+    learner's privacy cost grows with predictions and it pays for fewer predictions than there are
+    records to score.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)
@@ -43,8 +44,8 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     Splitter(dataset, 0, least).rows(study.selection_splits[0])
     for method in study.methods.values():
         by_loss = MEASURES[study.metric].needs == CHANCES
-        # Importing a learner's class is slow, so a learner is made only if its registry entry
-        # cannot answer all questions.
+        # Importing a learner's class is slow, so it is only done if the checks need more than the
+        # registry's entry.
         answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
         if not (by_loss or answers or method.learner_entry.needs or n_classes > 2):

@@ -23,7 +23,7 @@ from privcurve.stored import stored
 
 @dataclass(frozen=True)
 class Run:
-    """One training: of a method's point (ε and setting), on one split of a dataset."""
+    """One training of a method: at a point (ε and setting), on one split of a dataset."""
 
     point: Point
     split: Split
@@ -31,7 +31,7 @@ class Run:
 
 
 class NamedData(Protocol):
-    """A dataset of which only the name and the domain are needed."""
+    """What the ids of runs need of a dataset: its name and its domain."""
 
     @property
     def name(self) -> str:
@@ -58,8 +58,8 @@ class RunIds:
         noise = {"calibration": stored(method.calibration), "delta": method.delta}
         facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
-        # Values that were added to the key later are left out if they equal their default, so that
-        # the ids of older runs stay valid.
+        # Values that later versions added to the JSON are left out if they equal their default, so
+        # that the ids of older runs stay valid.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed

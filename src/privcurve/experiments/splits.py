@@ -34,8 +34,8 @@ LEAST_HELD_OUT = 0.1
 class Split(NamedTuple):
     """One division of a dataset into records that train a model and records that score it."""
 
-    # `"k/n"`: fold k of n scores (k from 1). `"k@h"`: hold-out number k, a share h of the records,
-    # scores. `"test"`: the dataset's own test part scores.
+    # The part that is scored: `"k/n"` is fold k of n (k from 1), `"k@h"` is hold-out number k with
+    # a share h of the records, and `"test"` is the dataset's own test part.
     fold: str
     # 0 in the selection of settings; −1, −2, … in its second round; 1, 2, … in fresh trainings.
     repeat: int
@@ -47,12 +47,12 @@ class Split(NamedTuple):
 
     @property
     def fold_number(self) -> int:
-        """Number of the fold that scores, counted from 0."""
+        """Number of the fold that is scored, from 0."""
         return int(self.fold.partition("/")[0]) - 1
 
     @property
     def holdout(self) -> float:
-        """Share of the records that score; 0 if a fold scores."""
+        """Share of the records that are held out and scored; 0 for a fold."""
         return float(self.fold.partition("@")[2] or 0)
 
     @property
@@ -60,8 +60,8 @@ class Split(NamedTuple):
         """Number of the random partition of the dataset that the split uses.
 
         Splits with the same number share one partition into folds. This number is 0 for the
-        selection of settings, and 1, 2, … for fresh trainings. Each hold-out is drawn for itself;
-        its number is −1, −2, … for the selection, and 1, 2, … for fresh trainings.
+        selection of settings, and 1, 2, … for fresh trainings. Each hold-out has its own partition;
+        the number is −1, −2, … for the selection, and 1, 2, … for fresh trainings.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
@@ -112,7 +112,7 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     """Draw a share of `rows` from each label, at least one row; a smaller share draws a subset.
 
     `rows` are positions of records. `y` has the labels of all records, and `order` their random
-    ranks: the rows of lowest rank are drawn.
+    ranks: of each label, the rows of lowest rank are drawn.
     """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
@@ -128,7 +128,7 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 
 
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
-    """Return the label of each unit that is drawn into folds, and an index of units by record.
+    """Return the label of each unit that is drawn into folds, and the unit of each record.
 
     A unit is a record or, if the dataset protects persons, a person: all records of a person are in
     the same fold.
@@ -146,7 +146,7 @@ def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
 class Splitter:
     """Divides a dataset into training and scoring parts, and caches the parts.
 
-    With `train_share` < 1, only a share of the training records trains. On the same split, the
+    With `train_share` < 1, models train on a share of the training part. On the same split, the
     records of a smaller share are a subset of the records of a larger share.
     """
 

@@ -30,11 +30,11 @@ from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
 from privcurve.stored import spoken
 
-# A group's sample takes at most MOST_SECONDS estimated seconds, but has at least LEAST_RUNS runs.
+# The retrained sample of a group of runs takes at most MOST_SECONDS estimated seconds, but has at
+# least LEAST_RUNS runs.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Maximum number of runs of a part at one ε that are looked up in the store. Looking up one run
-# would not do: several versions of the code may have trained a part, and the run could be of
-# another version.
+# Maximum number of runs per part of a curve and ε that are looked up in the store. One is not
+# enough: several versions of the code may have trained a part.
 MOST_CANDIDATES = 20
 # Fields of a result that may differ between two trainings of the same run.
 TIMINGS = ("fit_seconds", MEMORY)

@@ -38,7 +38,7 @@ CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Stored(NamedTuple):
-    """The result of a finished run, and a checksum of the code that trained it (or empty)."""
+    """The result of a finished run, and the checksum of its code (empty if unknown)."""
 
     result: dict[str, Any]
     code: str

@@ -41,7 +41,7 @@ class Finalists(NamedTuple):
     """
 
     settings: int  # number of best settings that are trained again
-    draws: int  # number of new trainings of each of them, per fold
+    draws: int  # number of new trainings of each such setting, per fold
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Study:
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """All that :func:`.readiness.check` needs to know of the study, in comparable form."""
+        """What :func:`.readiness.check` depends on: if it changes, the check is repeated."""
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
@@ -105,7 +105,7 @@ class Study:
 
     @property
     def selection_splits(self) -> list[Split]:
-        """The splits on which the settings are trained that the selection compares."""
+        """The splits on which settings are trained to select one of them."""
         if self.holdout:
             return holdout_splits(self.holdout, self.repeats, fresh=False)
         return fold_splits(self.folds)
@@ -204,10 +204,10 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the names of the studies that a study combines; `studies` is the content of the key.
+    """Return the names of the studies that a study combines, from its key `studies`.
 
-    The content is a list, or a list for each paper and, under `PACKAGE`, for studies without a
-    paper. Lists of papers that are not installed are ignored.
+    The key has a list, or a list for each paper and, under `PACKAGE`, for studies without a paper.
+    Lists of papers that are not installed are ignored.
     """
     if not isinstance(studies, Mapping):
         return tuple(studies)

@@ -62,7 +62,8 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # The metadata are used, as the second round of the selection writes no rows.
+            # Runs are counted by the metadata, not by rows, as the selection's second round writes
+            # no rows.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:
@@ -88,12 +89,12 @@ def _estimate(
     Parameters
     ----------
     part, name
-        `name` is the name of the runs among all runs of `part` (`Curve.names`).
+        The runs are the runs of `part` with this name (`Curve.names`).
     unfinished
         The names of all runs of the curve that are in no finished job's file.
     ids, stored
-        Computes the ids of the curve's runs, and shortened ids of stored runs; None if the dataset
-        is not encoded.
+        An object that computes the ids of the curve's runs, and shortened ids of stored runs; None if
+        the dataset is not encoded.
     scale
         Factor by which runs of the curve took longer than estimated.
     """

@@ -1,4 +1,4 @@
-"""Give verdicts on the claims of papers: compare rows of our tables with each claim's criterion.
+"""Compare rows of our tables with the criteria of papers' claims, and return verdicts.
 
 docs/claims.md states the rules of the verdicts.
 """
@@ -77,8 +77,9 @@ class Computed:
 def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
     """Return a decorator that makes a :class:`Computed` of a function.
 
-    `text` and `has_error` are its attributes. `has_error` must be False for values that change in
-    whole steps, such as counts: leaving out one split then says nothing about their standard error.
+    `text` and `has_error` are attributes of the result. `has_error` must be False for values that
+    change in whole steps, such as counts: leaving out one split then says nothing about their
+    standard error.
     """
     return lambda function: Computed(text, function, has_error)
 
@@ -110,7 +111,10 @@ def verdicts(
 
 
 def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
-    """Raise ValueError if a claim names a column that is not in `columns`, its table's columns."""
+    """Raise ValueError if a claim names a column that its table does not have.
+
+    `columns` are the columns of the table.
+    """
     groups = (*_telling_columns(claim), *claim.get("each", ()))
     for column in (*groups, claim.get("value", "accuracy")):
         what = f"claim {claim['name']}: {claim.get('table', 'accuracy')} has no column"
@@ -279,9 +283,9 @@ def _judge_places(
 
     `margins` are the distances to the criterion's bound, positive inside; `left_out` has the
     margins computed without each split. A single place is clearly inside or outside if its margin
-    exceeds two standard errors. Several places are tested at the level that Student's t gives two
-    standard errors, with Holm's correction for the number of places. Places without a standard
-    error get 0.
+    exceeds two standard errors. For several places, the significance level is the same (two
+    standard errors under Student's t), with Holm's correction for the number of places. Places
+    without a standard error get 0.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
