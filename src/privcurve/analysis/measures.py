@@ -248,7 +248,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs for a method without runs on a dataset, but with runs on others at the ε."""
+    """Add failed runs of each method on datasets without its runs, at an ε where it has runs."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")

@@ -98,8 +98,8 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values with Holm's correction for several tests, in the given order; NaN stays NaN.
 
-    Rejecting all hypotheses whose corrected p-value is below a level rejects any true hypothesis
-    with at most the level's probability.
+    If all hypotheses with a corrected p-value below α are rejected, some true hypothesis is
+    rejected with probability at most α.
     """
     values = pd.Series(p_values, dtype=float).dropna().sort_values(kind="stable")
     factors = pd.Series(range(len(values), 0, -1), values.index)

@@ -31,8 +31,8 @@ def run_columns(metric: str = ACCURACY) -> list[str]:
 
 
 Key = tuple[str, str, float]  # dataset, method, ε
-# Sort key of a setting, best first: mean of the metric over the folds as a cost; `tie_key` of the
-# setting; metric on each fold.
+# Sort key of a setting, best first: the mean cost over the folds, the setting's `tie_key`, and the
+# metric on each fold.
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 

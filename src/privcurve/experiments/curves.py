@@ -151,7 +151,7 @@ class Curve:
     def _short_runs(self) -> Iterator[Runs]:
         """Yield the grid of a curve with one ε in the smallest groups of runs that a job may train.
 
-        Points that share expensive work stay in one group if the group takes at most `most` seconds.
+        Points that share expensive work stay in one group if this takes at most `most` seconds.
         """
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():

@@ -93,8 +93,8 @@ def _estimate(
     unfinished
         The names of all runs of the curve that are in no finished job's file.
     ids, stored
-        An object that computes the ids of the curve's runs, and shortened ids of stored runs; None if
-        the dataset is not encoded.
+        An object that computes the ids of the curve's runs, and shortened ids of stored runs; None
+        if the dataset is not encoded.
     scale
         Factor by which runs of the curve took longer than estimated.
     """

@@ -215,7 +215,10 @@ def _style_at(share: float) -> str:
 
 
 class Bin(NamedTuple):
-    """A bin of a column with its value and error; `place` has its ends as shares of the axis."""
+    """A bin of a column with its value and error.
+
+    `place` has the ends of the bin as shares of the axis.
+    """
 
     name: str
     place: tuple[float, float]

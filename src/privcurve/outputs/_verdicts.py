@@ -519,8 +519,8 @@ def jackknife(left_out: Sequence[float]) -> float:
 
     `left_out` are the values of the statistic, each computed without one of the splits. For the
     mean over independent splits, the result is the usual standard error; for the difference of two
-    curves, it is the standard error of the paired difference. It is NaN if there are fewer than two
-    splits, or if a value is not finite.
+    curves, it is the standard error of the paired difference. The result is NaN if there are fewer
+    than two splits, or if a value is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):

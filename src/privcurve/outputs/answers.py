@@ -34,9 +34,9 @@ def rankings(
 ) -> list[Ranking]:
     """Rank the learners of a study on a dataset, at each of `epsilons`.
 
-    The ranking is by `metric`, by default the study's. `outputs` are the study's outputs, indexed
-    by `Output.word`. The function reads the table ``accuracy`` and, where they exist, the tables of
-    the outputs `raw` (models on raw columns) and `ledgers` (the δ that models used).
+    The ranking is by `metric`, by default the study's metric. `outputs` are the study's outputs,
+    indexed by `Output.word`. The function reads the table ``accuracy`` and, where they exist, the
+    tables of the outputs `raw` (models on raw columns) and `ledgers` (the δ that models used).
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
@@ -82,7 +82,7 @@ MAJORITY = "majority_class"
 # Name of the model on raw columns. `coded_models` excludes it: outputs/price.py compares models on
 # raw columns with models on encoded data.
 RAW = "raw"
-# Name of the same kind of model on encoded data: the difference is what the encoding costs.
+# Name of the same kind of model on encoded data; its distance from `RAW` is the cost of encoding.
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3
@@ -160,7 +160,7 @@ class Ranking:
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """The rows of `private` that can be recommended: the first non-empty group of three.
+        """The rows of `private` that can be recommended: the first of three groups with a row.
 
         The groups are: learners with proved noise whose ε covers the choice of hyperparameters; all
         learners with proved noise; all private learners. A user's own learner counts as proved if
@@ -245,7 +245,7 @@ class Ranking:
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Return phrases on the learners that are not ranked: trainings or contracts failed.
+        """Return phrases on learners without a rank: trainings failed, or the contract broke.
 
         Phrases on a broken contract are the same at every ε.
         """
@@ -281,7 +281,7 @@ class Ranking:
         ]
 
     def lines(self, most: int | None = None, *, free: bool = True) -> list[str]:
-        """Return a line per private learner, best first, then a line per other learner.
+        """Return a line per private learner, best first, then a line per learner without privacy.
 
         Only the first `most` private learners have a line; without `free`, learners without privacy
         have none.
@@ -326,7 +326,7 @@ class Ranking:
         return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
-        """Write a row's score by the metric and, if a label is rare, accuracy and `BESIDE`."""
+        """Write a row's score by the metric; if a label is rare, add accuracy and `BESIDE`."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} "

@@ -67,7 +67,7 @@ SET_ON_NOTE = (
     "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
     "network: PrivGAM's results are too good."
 )
-# By method: Matplotlib's keyword arguments for its line.
+# Maps methods to Matplotlib's keyword arguments for their lines.
 Looks = Mapping[str, Mapping[str, Any]]
 
 
@@ -196,7 +196,7 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return each method's title, with add-remove, δ > 0 and any status except proved added."""
+    """Return each method's title; add-remove, δ > 0 and a status other than proved are added."""
     titles = {}
     for row in runs.drop_duplicates("method").to_dict("records"):
         words = [row["title"]]

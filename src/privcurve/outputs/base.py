@@ -42,10 +42,10 @@ MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
-# Has one folder per paper, with its studies, outputs, printed numbers and claims.
+# Contains a folder for each paper, with the paper's studies, outputs, printed numbers and claims.
 PAPERS = Path("papers")
 
-# In place of a default: a study that requests the output must set this option.
+# Value of `Option.default` for an option that each study must set.
 REQUIRED: Any = object()
 
 
@@ -53,8 +53,8 @@ class Option(NamedTuple):
     """One option of an output, which a study can set."""
 
     meaning: str  # completes "… must be" in the message about a bad value
-    kind: type  # type of the value; a float may also be an integer, a list a tuple
-    default: Any = REQUIRED  # value if a study does not set the option
+    kind: type  # type of the value; an integer passes as a float, a tuple as a list
+    default: Any = REQUIRED  # value if a study does not set the option; or `REQUIRED`
 
     def admits(self, value: object) -> bool:
         """Return whether a value has the right type. A boolean is not a number."""
@@ -207,7 +207,7 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return a pair (study, output) for each name of the form ``study/word``.
 
-    `names` are names as in `Reads.outputs`; names of the other two forms are skipped.
+    `names` are names as in `Reads.outputs`; names of other forms are skipped.
     """
     parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]

@@ -88,5 +88,5 @@ def describe(measured: float) -> str:
 
 
 def short_contract(text: Any) -> str:
-    """Return the result of a contract check without its first word, or a dash if it is missing."""
+    """Return the result of a contract check without the word "contract"; a dash if missing."""
     return MISSING if pd.isna(text) else str(text).removeprefix("contract ")

@@ -132,7 +132,7 @@ def _path(request: OutputRequest) -> Path:
 
 
 def _printed_files(request: OutputRequest) -> dict[str, Path]:
-    """Return the paths of the files of printed numbers that the claims name, by name."""
+    """Return the paths of the files of printed numbers, by the names that claims use."""
     names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
     return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}
 

@@ -115,7 +115,7 @@ def private_methods(request: OutputRequest) -> list[str]:
 def method_titles(request: OutputRequest) -> dict[str, str]:
     """Return a title for each method that distinguishes it from the other methods.
 
-    To the method's own title, calibration, δ and kind are added where they differ.
+    The calibration, δ and kind are added to a method's own title where methods differ in them.
     """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}

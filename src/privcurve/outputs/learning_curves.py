@@ -180,7 +180,7 @@ def _list_curves(study: Study) -> list[str]:
 def best_curves(
     accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
 ) -> list[str]:
-    """Return at most `MOST` of `methods`: the best mean ranks over datasets and ε.
+    """Return the methods with the best mean ranks over datasets and ε, at most `MOST`.
 
     Methods with published noise are chosen only if there are too few others, and methods in
     `broken` never, as their learners broke the contract. The result has the order of `methods`.

@@ -1,4 +1,4 @@
-"""Compute what encoding and privacy cost: the loss of score by each.
+"""Compute what encoding and privacy cost: how much score each of them loses.
 
 Encoding costs the difference between models on raw columns and models on encoded data. Privacy
 costs the difference between models on encoded data and private models.
@@ -73,8 +73,8 @@ PRICE_NOTES = (
         "records: ε covers none of them."
     ),
 )
-# Explains the terms "raw", "lost by coding" and "lost by privacy" in the column `sentence` of the
-# table `price`, below the sentences on the terminal and on the page.
+# The terminal and the page show this text below sentences of the table `price`; it explains their
+# terms "raw", "lost by coding" and "lost by privacy".
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without
 privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:

@@ -23,9 +23,9 @@ WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A wanted score: at least `number` or, if `within`, at most `number` below no privacy.
+    """A wanted score: at least `number`; if `within`, at most `number` worse than without privacy.
 
-    For a loss, the score is at most `number` or, if `within`, at most `number` above no privacy.
+    For a loss without `within`, the score must be at most `number`.
     """
 
     metric: str
@@ -78,12 +78,15 @@ class Wish(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The ε at which a learner reaches a wanted score; it is uncertain from `low` to `high`."""
+    """The ε at which a learner reaches a wanted score, with the range from `low` to `high`.
+
+    The range comes from the standard errors of the scores.
+    """
 
     target: float  # the wanted score, as a number
     epsilon: float  # 0 if the smallest compared ε suffices, infinite if no compared ε does
-    low: float  # the same if all scores were two standard errors better
-    high: float  # the same if all scores were two standard errors worse
+    low: float  # `epsilon` if all scores were two standard errors better
+    high: float  # `epsilon` if all scores were two standard errors worse
     sentence: str
 
 

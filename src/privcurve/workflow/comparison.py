@@ -154,7 +154,7 @@ def prepare(
 def lay_out(
     name: str, content: Mapping[str, object], head: str, **configuration: Any
 ) -> tuple[Plan, Path]:
-    """Write the files of a study and of its configuration; return the plan and the latter's path.
+    """Write a study and its configuration to files; return the plan and the configuration's path.
 
     `content` is the content of the study's file, and `head` a comment at its top. `configuration`
     has keys in addition to the usual ones. Raises StudyError or SchemaError if the study cannot

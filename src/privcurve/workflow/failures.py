@@ -1,4 +1,4 @@
-"""Write remarks on failed trainings at the end of a run: these do not make a job fail."""
+"""Write remarks on failed trainings, for the end of a run: a failed training fails no job."""
 
 from __future__ import annotations
 

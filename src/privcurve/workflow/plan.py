@@ -126,11 +126,12 @@ class Plan:
         return OtherCode(Stamps(STORE))
 
     def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
-        """Return whether some of `files` exist and are not as this plan would make them.
+        """Return whether some of `files` exist and differ from what this plan would make.
 
-        `is_current` reads the files and returns whether they are. Snakemake's own records do not
-        suffice: they may be lost, and they miss changes of learners and descriptions, and damaged
-        files. The first result is cached, as the run may replace the files later.
+        `is_current` reads the files and returns whether they are as this plan would make them.
+        Snakemake's own records do not suffice: they may be lost, and they miss changes of learners
+        and descriptions, and damaged files. The first result is cached, as the run may replace the
+        files later.
         """
         if files[0] not in self._stale:
             try:

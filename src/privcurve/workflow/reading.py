@@ -117,7 +117,7 @@ def read(
 def root() -> Path:
     """Return the folder of the workflow.
 
-    It is the working directory if this contains the workflow, else the installed one.
+    This is the working directory if it contains the workflow, else the installed workflow's folder.
     """
     return Path() if Path(SCHEMAS).is_dir() else home()
 
@@ -253,7 +253,7 @@ def _list_claims(requests: Iterable[OutputRequest]) -> list[str]:
 
 
 def _claim_names(owners: dict[str, str], where: str, names: Sequence[str]) -> None:
-    """Record in `owners` that the file `where` uses `names`; raise StudyError if one is in use."""
+    """Record in `owners` that the file `where` uses `names`; raise StudyError if one is taken."""
     for place, name in enumerate(names):
         if name in owners or name in names[:place]:
             raise StudyError(

@@ -1,4 +1,4 @@
-"""Help the Snakefile with Snakemake's Python interface.
+"""Provide functions for the Snakefile that use Snakemake's Python interface.
 
 :func:`keep_one_timer` replaces a private method of Snakemake's scheduler, if the method has the
 known signature. In Snakemake 9.27 each pass of the scheduler starts a timer, which starts another
