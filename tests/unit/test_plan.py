@@ -59,7 +59,7 @@ MAJORITY = {"entry": "majority", "epsilon": 1}
         ),
         ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19 and "),
         ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and "),
-        (["learning_curves"], "learning_curves is made from accuracy; add that"),
+        (["learning_curves"], "learning_curves is made from accuracy; add accuracy"),
         (["accuracy", {"accuracy": {}}], "accuracy occurs twice; give each its own name"),
         ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
         ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "got 'wide'"),

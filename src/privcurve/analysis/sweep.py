@@ -91,7 +91,7 @@ def trainings(
     # A method without the parameter x has no position on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
-        raise ValueError(f"no result is at {dict(at)}")
+        raise ValueError(f"no training has the values {dict(at)}")
     try:
         numbers = pd.to_numeric(frame[axes.y])
     except (TypeError, ValueError):

@@ -30,13 +30,13 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
         twin = legends.get(_describe_legend(method, selected))
         if twin is not None and not (_is_named_by_learner(method) and _is_named_by_learner(twin)):
             raise ValueError(
-                f"its title must be unique; {method.title!r} is also the title of {twin.name}. "
+                f"title must be unique; {method.title!r} is also the title of {twin.name}. "
                 "Give one of them another title"
             )
         twin = names.get(method.name.casefold())
         if twin is not None:
             raise ValueError(
-                f"its name must differ from {twin.name} in more than case; give it another name"
+                f"name must differ from {twin.name} in more than case; choose another name"
             )
 
 

@@ -19,10 +19,9 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
     if both:
         raise ValueError(
-            f"no person may have records in the training part and in the test part; {both:,} "
-            "have, and would test models that they trained. Take all records for both "
-            f"(records: {{parts: [train, test]}}, without n_test), or put each person's records "
-            "in one of the files"
+            f"no person may have records both in the training part and in the test part; {both:,} "
+            "persons have. Take all records for both parts (records: {parts: [train, test]}, "
+            "without n_test), or put each person's records in one of the files"
         )
 
 

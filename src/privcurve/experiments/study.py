@@ -256,8 +256,8 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError("splits: holdout must be a share, such as 0.1")
     if splits is not None and "folds" in splits and not select_all:
         raise ValueError(
-            "splits: folds alone need 'select: all', whose runs they are; to select and train "
-            "afresh, give the study 'folds' and 'repeats'"
+            "splits: folds alone need 'select: all'; to select settings and train them afresh, "
+            "give the study 'folds' and 'repeats' in place of 'splits'"
         )
     if select_all and "finalists" in raw:
         raise ValueError(
@@ -343,8 +343,8 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
             budget = dict(zip(("epsilon", "delta"), per_record, strict=True))
             if why := method.learner_entry.refuses(**budget):
                 raise StudyError(
-                    f"{where}: {method.name} at epsilon = {epsilon:g} of persons of at most "
-                    f"{about.unit.at_most} records ({about.name}): {why} of one record"
+                    f"{where}: {method.name}: epsilon = {epsilon:g} protects persons with at most "
+                    f"{about.unit.at_most} records ({about.name}); for one record, {why}"
                 )
 
 
@@ -375,7 +375,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         instead = f" ({', '.join(of_two)})" if of_two else ""
         raise StudyError(
             f"{where}: {'; '.join(refused)}; {about.name} has {n_classes} (label: classes in "
-            f"{about.path}). Leave the dataset out or make it one of two{instead}: based_on: "
+            f"{about.path}). Leave the dataset out; or give it two classes{instead}, by based_on: "
             f"{about.name} with another label; or use learners for more classes: "
             f"{', '.join(registry.multiclass_names())}"
         )

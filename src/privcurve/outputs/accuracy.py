@@ -99,7 +99,7 @@ def read_all_selected(context: Context) -> pd.DataFrame:
     curves = set(zip(selected["dataset"], selected["method"], strict=True))
     missing = [pair for pair in context.request.reads.curves if pair not in curves]
     if missing:
-        raise IncompleteError(f"{context.study.name}: nothing selected for {missing}")
+        raise IncompleteError(f"{context.study.name}: no setting is selected for {missing}")
     return selected
 
 

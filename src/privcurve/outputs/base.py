@@ -424,7 +424,7 @@ class Context:
         word = self.request.output.word
         if dataset not in self.request.reads.data:
             raise ValueError(
-                f"the dataset {dataset!r} is read by {word}, so its reads() must name it"
+                f"the output {word} reads the dataset {dataset!r}, which its reads() must name"
             )
         return datasets.read(CODED / dataset)
 

@@ -91,7 +91,7 @@ class Comparison(Output):
             if method not in compared:
                 raise ValueError(
                     f"others: {method} must have an ε of {request.options['method']}; "
-                    "it has none in common"
+                    "the two have no ε in common"
                 )
         if not compared:
             raise ValueError("a comparison needs two methods with an ε in common")

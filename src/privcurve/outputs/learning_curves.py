@@ -78,8 +78,8 @@ class LearningCurves(Output):
         n_curves = sum(method_of(method) in labels for method in curves)
         if n_curves > MOST:
             raise ValueError(
-                f"learners: there must be at most {MOST} curves, as many as a panel; "
-                f"they have {n_curves}"
+                f"learners must have at most {MOST} curves, which fit in a panel; got {n_curves}. "
+                "Leave learners out"
             )
 
     def files(self, request: OutputRequest) -> Files:

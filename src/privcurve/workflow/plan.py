@@ -264,7 +264,7 @@ class Plan:
                 return name
         raise StudyError(
             f"configuration: studies: {', '.join(names)}: put tables together and train nothing; "
-            "configure a study with datasets too"
+            "add a study with datasets"
         )
 
     def context(self, request: OutputRequest) -> Context:
@@ -522,7 +522,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
         if lacking:
             word = request.output.word
             raise StudyError(
-                f"{where}: outputs: {word} is made from {lacking[0]}; add that to them."
+                f"{where}: outputs: {word} is made from {lacking[0]}; add {lacking[0]}."
             )
     return list(outputs.values())
 

@@ -291,6 +291,8 @@ def _check_other_studies(
             hint = schema.suggestion(name, studies)
             raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
-            raise StudyError(f"{place} combines tables of other studies: name these studies")
+            raise StudyError(
+                f"{place} combines tables of other studies: name these studies instead"
+            )
         if word not in dict(studies[name].outputs):
             raise StudyError(f"{place} has no output {word}; add it to the outputs")
