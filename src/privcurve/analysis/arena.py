@@ -149,8 +149,8 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> int | None:
     """Return the largest sum of ranks of lost tables with which a method differs significantly.
 
-    The test is the exact Wilcoxon test with Holm's correction for `n_methods` methods, of which
-    this method has the smallest p-value. The result is None if no sum is small enough.
+    The test is the exact Wilcoxon test with Holm's correction for `n_methods` methods; this method
+    has the smallest p-value among them. The result is None if no sum is small enough.
     """
     # chances[s] is the probability that the ranks of lost tables add up to s under the null
     # hypothesis.

@@ -37,7 +37,7 @@ from privcurve.stored import stored
 CODED = Path("results/data")
 STORE = Path("results/store")
 
-# Points, and splits: a run is one point on one split, and `Runs` stands for all combinations.
+# Points and splits: they stand for the runs of each point on each split.
 Runs: TypeAlias = tuple[tuple[Point, ...], tuple[Split, ...]]
 T = TypeVar("T")
 
@@ -77,8 +77,8 @@ class Curve:
     study: Study
     dataset: CurveData
     method: Method
-    seed: Seed  # secret or public seed from which all random streams are derived
-    most: float = math.inf  # a part with several runs takes at most these estimated seconds
+    seed: Seed  # seed (secret or public) of all random streams
+    most: float = math.inf  # maximum estimated seconds of a part, unless the part is a single run
     epsilons: tuple[float, ...] = ()
     grid: tuple[Runs, ...] = ()
     fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
@@ -98,7 +98,7 @@ class Curve:
 
     @property
     def selects(self) -> bool:
-        """Whether a setting is selected and trained afresh; if not, the grid has the results."""
+        """Whether settings are selected and trained afresh; if not, all runs are results."""
         return self.study.select == BEST
 
     @property
@@ -164,7 +164,7 @@ class Curve:
 
     @property
     def reads(self) -> list[Curve]:
-        """The parts of the same curve whose result files the job of this part reads.
+        """The parts of the same curve whose result files this part reads.
 
         The part that selects a setting reads all parts of the grid. Parts with later fresh
         trainings read the part that selects. The parts of the grid read nothing.
@@ -176,7 +176,7 @@ class Curve:
 
     @property
     def chooses(self) -> bool:
-        """Whether this part selects settings, rather than reading the selection of another part.
+        """Whether this part of a curve selects settings itself, not by reading another part.
 
         If the grid is skipped, each part with fresh trainings selects the only setting.
         """
@@ -184,22 +184,22 @@ class Curve:
 
     @property
     def begins(self) -> bool:
-        """Whether this part includes the first of the fresh trainings."""
+        """Whether this part of a curve includes the first fresh training."""
         return bool(self.fresh) and self.fresh[0] == self.fresh_splits[0]
 
     @property
     def ranks(self) -> bool:
-        """Whether this part selects settings by their scores on the grid."""
+        """Whether this part of a curve selects settings by their scores on the grid."""
         return self.chooses and not self.skips_grid
 
     @property
     def grid_name(self) -> str:
-        """Name of this part's grid in files: ``adult/boost~proved/eps=0.1~3-of-8``."""
+        """Name of the runs of the grid in files, such as ``adult/boost~proved/eps=0.1~3-of-8``."""
         return self._name(self.part or "1-of-1")
 
     @property
     def fresh_name(self) -> str:
-        """Name of this part's fresh trainings in files: ``adult/boost~proved/eps=0.1~best``."""
+        """Name of the fresh trainings in files, such as ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -208,7 +208,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """The range of ε of this part, for a file name; empty if the part has all ε."""
+        """The range of ε of this part of a curve, for a file name; empty if it is all ε."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -216,12 +216,12 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """`grid_name` and `fresh_name`, each only if this part has such runs."""
+        """The names of the runs: `grid_name` if the grid has runs, `fresh_name` likewise."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
     def is_fresh(self, name: str) -> bool:
-        """Return whether `name` is the name of this part's fresh trainings."""
+        """Return whether `name` is `fresh_name` and there are fresh trainings."""
         return bool(self.fresh) and name == self.fresh_name
 
     @property
@@ -269,7 +269,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """For each of `names`, a text with all that determines its runs, except the data."""
+        """By name (`names`), a text with all that determines the runs, except the data."""
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest

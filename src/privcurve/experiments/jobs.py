@@ -137,7 +137,7 @@ class Job:
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The metadata of the job's file about its runs: a mapping for each of `Curve.names`.
+        """The metadata of the runs in the job's file, by their name (`Curve.names`).
 
         The result is empty if the file is missing or damaged, or if its digests differ from
         `digests`.
@@ -247,7 +247,7 @@ class StudyJobs:
         return {job.name: job for curves in by_dataset.values() for job in group_jobs(curves)}
 
     def job_of(self, part: Curve) -> Job:
-        """Return the job that trains a part of a curve."""
+        """Return the job that trains `part`, a part of a curve."""
         return self._job_by_name[part.names[0]]
 
     @cached_property

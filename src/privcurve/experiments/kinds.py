@@ -33,10 +33,10 @@ NOTES = (
 
 
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a method's curve or, if `epsilon` is given, of its point at this ε.
+    """Return how a curve's hyperparameters were chosen: its kind, such as `RULE` or `TUNED`.
 
-    `selected` is False in a study with ``select: all``, which selects no setting. A point at ε = ∞
-    is not private.
+    If `epsilon` is given, the result is the kind of the curve's point at this ε; a point at ε = ∞
+    is not private. `selected` is False in a study with ``select: all``, which selects no setting.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE

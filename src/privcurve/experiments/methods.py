@@ -186,7 +186,7 @@ class Method:
         return frozenset(map(self.learners, self.settings))
 
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
-        """Return the learners and settings from which a fit selects.
+        """Return the learners and settings among which a fit selects.
 
         Without private selection there is one candidate: the learner with this setting.
         """

@@ -39,7 +39,7 @@ class Inspection(NamedTuple):
     unseen: Records | None  # the dataset's test part; None if the dataset has none
 
     def accuracy(self) -> float:
-        """Return the accuracy on the unseen records; NaN if there are none."""
+        """Return the accuracy on the unseen records; NaN without unseen records."""
         if self.unseen is None:
             return float("nan")
         scores = self.learner.decision_function(self.unseen.codes)

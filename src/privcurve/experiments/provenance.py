@@ -148,7 +148,7 @@ _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Yield a set, to which each training inside the context adds its learners."""
+    """Yield a set that collects the learners of all trainings inside the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:

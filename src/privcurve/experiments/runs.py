@@ -31,7 +31,7 @@ class Run:
 
 
 class NamedData(Protocol):
-    """What the ids of runs need of a dataset: its name and its domain."""
+    """The facts about a dataset that ids of runs need: its name and its domain."""
 
     @property
     def name(self) -> str:

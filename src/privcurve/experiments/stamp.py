@@ -136,9 +136,10 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
 
 
 def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
-    """Return one stored run for each curve and ε, and more runs if these are below `LEAST_RUNS`.
+    """Return one stored run for each curve and ε; more runs if these are too few.
 
-    Runs are taken in the order of their ids, which is as good as random.
+    There are at least `LEAST_RUNS` runs, if so many are stored. Runs are taken in the order of
+    their ids, which is as good as random.
     """
     # Candidates are grouped by folder of the store, so that each folder is read once. Within a
     # folder they are indexed by id, as two studies may have the same run.

@@ -69,8 +69,8 @@ class Store:
 
         Results that lack one of `scores`, as earlier versions stored them, are ignored. If several
         versions of the code trained a run, the result is the first one for which ``is_current(id,
-        code)`` is true; if there is none, the last one. If the same code trained a run twice, the
-        result is the first one by file name, as the two differ only in timings.
+        code)`` is true, or else the last one. If the same code trained a run twice, the result is
+        the first one by file name, as the two differ only in timings.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():

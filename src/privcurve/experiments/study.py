@@ -62,7 +62,7 @@ class Study:
     paper: str | None = None  # name of the paper that the study belongs to
     # For each entry of `learners` that needs a package which is not installed: a message.
     skipped: tuple[str, ...] = ()
-    holdout: float = 0.0  # share of the records that score in a hold-out; 0 with folds
+    holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
     metric: str = DEFAULT_METRIC  # measure by which settings are selected
     # `best`: one setting is selected at each ε. `all`: no setting is selected, and the results are
     # the runs of all settings.

@@ -181,7 +181,7 @@ def _methods(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _free_look(name: str, used: Collection[tuple[int, int]]) -> tuple[int, int]:
-    """Return a look: a least-used colour, and a marker that is not yet used with this colour.
+    """Return a look (colour, marker): a least-used colour, a marker not yet used with it.
 
     Looks are pairs of indices; `used` are the looks of other methods. If several looks are free, a
     hash of `name` decides, so that a method has the same look in each figure.
@@ -215,7 +215,7 @@ def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[s
 
 
 def name_missing(names: Sequence[str], width: int = TITLE) -> str:
-    """Return a text that names methods without a curve in a panel; empty if there are none."""
+    """Return a text that names methods without a curve in a panel; empty without names."""
     return textwrap.fill(f"without {', '.join(names)}", width) if names else ""
 
 

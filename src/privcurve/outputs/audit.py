@@ -67,12 +67,12 @@ class Audit(Output):
 
 
 def audited_learners() -> list[str]:
-    """Return the private learners that are audited by default: not those of other libraries."""
+    """Return the learners audited by default: all private ones of this project and the user."""
     return [name for name in auditable_learners() if not registry.entry(name).peer]
 
 
 def auditable_learners() -> list[str]:
-    """Return the names of all private learners: each can be audited."""
+    """Return the names of all private learners: each of them can be audited."""
     return [name for name in registry.names() if registry.entry(name).private]
 
 

@@ -191,8 +191,8 @@ def page_of(
     """Return the page, with a section for each dataset of `studies`.
 
     `private` says whether the page has exact statistics of private records. `audit` has the
-    findings of the audit, and `wish` the score for which the page gives ε. `warnings` are shown at
-    the top.
+    findings of the audit, and `wish` the score for which the page gives ε. The page begins with the
+    `warnings`.
     """
     parts: list[tuple[str, str, Iterator[Block]]] = []
     for outputs in studies:

@@ -73,7 +73,7 @@ PRICE_NOTES = (
         "records: ε covers none of them."
     ),
 )
-# The terminal and the page show this text below sentences of the table `price`; it explains their
+# The terminal and the page show this text below sentences of the table `price`, to explain the
 # terms "raw", "lost by coding" and "lost by privacy".
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without

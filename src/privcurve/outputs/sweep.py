@@ -92,7 +92,7 @@ class Sweep(Output):
         all_methods = request.wanted_methods(*levels)
         methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
-        names -= {*TELLING}  # these names mean columns of runs
+        names -= {*TELLING}  # a name in TELLING means a column of runs
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
             raise ValueError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from privcurve.experiments.jobs import Job
 from privcurve.stored import spoken
 
-# Prefix of remarks in a log, by which :mod:`.running` finds them.
+# Prefix that marks remarks in a log, so that :mod:`.running` finds them.
 MARK = "failed: "
 # Maximum number of curves that the remarks name.
 MOST = 10

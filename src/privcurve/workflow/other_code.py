@@ -9,7 +9,7 @@ from privcurve.experiments.jobs import Job
 from privcurve.experiments.provenance import SELECTION, Stamps, Trained, add_up
 from privcurve.files import WriteError
 
-# Prefix of these messages in a log, by which :mod:`.running` finds them.
+# Prefix that marks these messages in a log, so that :mod:`.running` finds them.
 MARK = "code: "
 REMEDY = (
     "tables and figures note it. --config fresh=true trains these runs again (privcurve compare: "
@@ -21,7 +21,7 @@ NOT_STORED = (
     "code that an earlier privcurve did not store; from now on they count as runs of the present "
     "code"
 )
-# Documentation page to which the notes of tables and figures refer.
+# Page of the documentation that notes of tables and figures refer to.
 PAGE = "docs/faults.md"
 
 

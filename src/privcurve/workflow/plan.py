@@ -75,7 +75,7 @@ class Kind(NamedTuple):
     requests: Mapping[str, OutputRequest]  # the outputs, indexed by the name in their paths
 
     def request(self, wildcards: Mapping[str, str]) -> OutputRequest:
-        """Return the output to which Snakemake's wildcards belong."""
+        """Return the output that Snakemake's wildcards belong to."""
         return self.requests[dict(wildcards.items()).get("name", self.name)]
 
 
@@ -486,7 +486,7 @@ def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
     """Return a name that all file paths of an output contain, and the paths with `WILDCARD` for it.
 
     The name is the first of these that all paths contain: the output's `place`, the path of its
-    first figure, the name of its study. If there is none, the result is the target and the
+    first figure, the name of its study. If none is in all paths, the result is the target and the
     unchanged paths.
     """
     top = TABLES.parent
