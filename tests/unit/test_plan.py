@@ -68,7 +68,7 @@ MAJORITY = {"entry": "majority", "epsilon": 1}
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "got 'epsilo'"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "a value of a curve; got 0.7"),
         ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "of a curve; got 'toyline'"),
-        ([{"sweep": {"x": "epsilon", "at": MAJORITY}}], "at: must be values of a curve"),
+        ([{"sweep": {"x": "epsilon", "at": MAJORITY}}], "at: one curve must have all the values"),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
         (["claims"], "must be in papers/claims.yaml, which does not exist"),
         ([{"printed": {"learner": "boost"}}], "paper must have printed numbers"),

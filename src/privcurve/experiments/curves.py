@@ -216,7 +216,7 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """The names of the runs: `grid_name` if the grid has runs, `fresh_name` likewise."""
+        """Names of the runs: `grid_name` if there is a grid, `fresh_name` if fresh trainings."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 

@@ -180,7 +180,7 @@ class Method:
 
     @cached_property
     def all_learners(self) -> frozenset[str]:
-        """The results of :meth:`learners` for all settings of the method."""
+        """Names of the learners that a fit trains (:meth:`learners`), for all settings."""
         if self.tune is None:
             return frozenset([self.learner])
         return frozenset(map(self.learners, self.settings))

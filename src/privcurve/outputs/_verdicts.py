@@ -143,7 +143,7 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]])
                 several = f"several runs of one split have the same {' and '.join(columns)}"
                 both = dict.fromkeys((other["method"], place["method"]))
                 raise ValueError(
-                    f"claim {claim['name']}: {several} ({', '.join(both)}); say more under 'where'"
+                    f"claim {claim['name']}: {several} ({', '.join(both)}); narrow 'where'"
                 )
 
 
@@ -417,7 +417,7 @@ def _claimed_rows(
     rows = select_rows(table, claim.get(where, {}))
     if keys and rows.duplicated(list(keys)).any():
         same = f"several rows have the same {' and '.join(keys)}"
-        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+        raise ValueError(f"claim {claim['name']}: {same}; narrow 'where'")
     return rows
 
 
@@ -454,7 +454,7 @@ def _compared_values(
             subtracted += there or ([math.nan] if best else [])
         if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' match one {' and '.join(matched)}"
-            raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
+            raise ValueError(f"claim {claim['name']}: {same}; give 'against', or narrow 'less'")
         # `np.min` and `np.max` return NaN if one of the values is missing.
         choose = np.min if best == "smallest" else np.max
         numbers.append(float(choose(subtracted)) if subtracted else math.nan)
@@ -496,7 +496,7 @@ def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Da
     splits = mine[FOLD if one_partition else SPLIT]
     if mine.duplicated([*columns, str(splits.name)]).any():
         same = f"several runs of one split have the same {' and '.join(columns)}"
-        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+        raise ValueError(f"claim {claim['name']}: {same}; narrow 'where'")
     names = sorted(splits.unique())
     # If there is only one split, no run is left without it.
     return [mine, *(mine[splits != name] for name in names if len(names) > 1)]

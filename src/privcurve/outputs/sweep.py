@@ -126,7 +126,7 @@ class Sweep(Output):
                 if not any(had) or (name == "dataset" and one not in request.study.datasets):
                     raise ValueError(f"at: {name}: must be a value of a curve; got {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
-            raise ValueError(f"at: must be values of a curve; got {dict(at)}")
+            raise ValueError(f"at: one curve must have all the values; got {dict(at)}")
         self._check_points(request, methods)
 
     def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:

@@ -67,7 +67,7 @@ WILDCARD = "{name}"
 
 
 class Kind(NamedTuple):
-    """Outputs of one `Output.word` that one rule makes: their file paths differ in a name only."""
+    """Outputs with one `Output.word` that one rule makes: their paths differ only in a name."""
 
     output: Output
     files: tuple[str, ...]  # file paths; the name is `WILDCARD` if there are several outputs

@@ -89,7 +89,8 @@ def use_this_python() -> None:
         from snakemake.shell import shell
 
         function = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
-        # The prefix begins as Snakemake's default prefix, which it replaces.
+        # The new prefix replaces Snakemake's default prefix, so that it must begin with the same
+        # options.
         shell.prefix("set -euo pipefail; " + function)
 
 
