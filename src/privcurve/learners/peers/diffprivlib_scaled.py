@@ -53,7 +53,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         raise NotImplementedError
 
     def _numbers(self, codes: Codes) -> Floats:
-        """Convert bins to numbers: one column for an ordered column, else one for each bin."""
+        """Convert bins to numbers in [0, 1]; columns without an order become one-hot columns."""
         by_default = self.bounds is not None
         n_bins = self.n_bins_.tolist()
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(n_bins))
@@ -73,7 +73,8 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         self.model_: Any = None
         self.n_features_used_ = 0
         if self.constant_ or not len(signs):
-            # diffprivlib refuses an empty table, and records that all have the same label.
+            # diffprivlib refuses an empty table, and records that all have the same label: then the
+            # score is a constant.
             return self._statement()
         rows = np.repeat(self._numbers(codes), counts, axis=0)
         model = self._model(

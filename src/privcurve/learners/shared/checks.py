@@ -178,7 +178,7 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
                 "give their public bounds: bounds=(low, high)."
             )
         matrix = codes
-    # Column by column: NumPy is five times slower along rows.
+    # Take the maximum column by column: NumPy's maximum along an axis is five times slower.
     too_large = [column.max(initial=0) for column in matrix.T] >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))
@@ -232,7 +232,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
 
 
 def warn_of_index(X: object, **others: Any) -> None:
-    """Warn if X and `y` or `counts` have different pandas indexes; they are joined by position."""
+    """Warn if `y` or `counts` has another pandas index than X: rows are matched by position."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
         index: Any = getattr(values, "index", None)
@@ -268,7 +268,7 @@ def warn_of_budget(learner: Any, n: int) -> None:
         _, delta = group_guarantee(epsilon, delta, at_most)
     relation = learner._neighbours()
     number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
-    # If no number of records is known, assume two, as a release does.
+    # Without any public number of records, assume two records, as a release does.
     if is_large_delta(delta, number or 2):
         meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
         warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
@@ -283,8 +283,8 @@ def warn_of_size(learner: Any, n: int) -> None:
 def warn_of_order(classes: NDArray[Any], named: Sequence[object] | None) -> None:
     """Warn if classes are not sorted, as some of scikit-learn's tools assume that they are.
 
-    `classes` are the fitted classes, and `named` the classes given as a parameter. If labels were
-    read as positions, `classes` are the positions of `named`.
+    `classes` are the fitted classes, and `named` the parameter `classes`. If labels were read as
+    positions, `classes` are positions in `named`.
     """
     names = classes.tolist()
     given = None if named is None else np.asarray(named).tolist()

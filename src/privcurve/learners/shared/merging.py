@@ -1,6 +1,6 @@
-"""Merging of mixed bins before a fit, for learners that are most accurate with few bins.
+"""Merge fine bins before a fit, for learners that are most accurate with few bins per column.
 
-Neighbouring bins are merged to groups of about equal size, by public facts alone.
+Neighbouring bins are merged to groups of about equal numbers of bins, by public facts alone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class MergingClassifier:
         The number of bins of each column that the fit sees, after merging.
     """
 
-    # Whether the fit itself merges bins. `tuned` does not: the learners that it trains do.
+    # Whether the fit itself merges bins. It is False for `tuned`, whose candidates merge their own
+    # bins.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -80,7 +81,7 @@ class MergingClassifier:
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return a copy of this learner that reads merged bins, and the domain with merged bins.
+        """Return a copy of this learner that expects merged bins, and `domain` with merged bins.
 
         If no bins were merged, both are returned unchanged.
         """
@@ -116,7 +117,7 @@ def _find_most_bins(learner: Any) -> int | None:
 
 
 def _merge_records(learner: Any, records: Records, most: int) -> Records:
-    """Return records with mixed bins merged to at most `most` per column.
+    """Return records in which the fine bins of a column are merged to at most `most` bins.
 
     The groups are stored on the learner.
     """
