@@ -12,7 +12,7 @@ from privcurve.files import replace_text
 from privcurve.models.errors import ModelError
 
 SEAL = "sha256"
-# Objects and lists at depths below this one are written on several lines, deeper ones on one line.
+# Objects and lists at a depth below BROKEN_LEVELS are written on several lines, deeper ones on one.
 BROKEN_LEVELS = 3
 
 
