@@ -451,7 +451,7 @@ def decode(
     sums : Sums
         Standard deviations must be above 0, and each column must have a bin.
     states : ndarray of shape (n_bins, H)
-        The states of the bins after the earlier stages; their values are ignored in the first one.
+        The states of the bins after the previous stage; the first stage ignores the values.
     scores : ndarray of shape (n_bins,)
         The scores at which the residuals were computed.
     intercept : float

@@ -60,8 +60,8 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(p): the impurity of records, times their number n = Σ counts.
 
     With the shares p of the classes, G is 2(1 − Σp²) for Gini; the entropy to base 2; 2√(p₀p₁) for
-    the root of Gini (two classes); and else 2(1 − max p). Each is 1 for two equal shares. Counts
-    must be at least 0.
+    the root of Gini (two classes); and 2(1 − max p) for the zero-one error. Each is 1 for two equal
+    shares. Counts must be at least 0.
     """
     n = 0.0
     largest = 0.0

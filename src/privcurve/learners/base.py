@@ -268,7 +268,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner = type(self)(**{k: plain_number(value) for k, value in parameters.items()})
             learner._check_parameters()
             for name, value in learner._setting().items():
-                # An integer may be written as 8.0, but Python's ranges accept only 8.
+                # An integer may be written as 8.0, but Python's `range` accepts only 8.
                 if isinstance(value, float) and entry(self._learner).parameters[name].kind is int:
                     setattr(learner, name, int(value))
             learners.append(learner)
@@ -311,8 +311,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
                     f"{self._learner}: its statement must be for {' or '.join(relations)} "
-                    f"neighbours; it is for {statement.neighbours}: _noise_of(calls, "
-                    "neighbours=…)"
+                    f"neighbours; it is for {statement.neighbours}: give neighbours= to "
+                    "_noise_of"
                 )
             learner._fitted_statement = statement
             # Copy the parameters, because a caller may change an array in place. Leave out the
@@ -357,7 +357,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Leave it out, so that a seed gives the same fit as in versions without schemas.
+            # Leave `schema` out, so that a seed gives the same fit as in versions without schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
@@ -522,7 +522,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return entry(self._learner)
 
     def _neighbours(self) -> str:
-        """Return the neighbouring relation of the guarantee: the parameter, or the default."""
+        """Return the neighbouring relation: the parameter `neighbours`, or the entry's default."""
         return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
 
     # Checks ------------------------------------------------------------------------
@@ -557,7 +557,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 raise ValueError(explain_missing_schema(type(self).__name__, names))
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=, which is public and never read from rows: "
-                "one int a column (dataset.domain.n_bins), or one for all."
+                "give one number per column (dataset.domain.n_bins), or one number for all columns."
             )
         check_places(X)
         check_unmasked(X, "X")

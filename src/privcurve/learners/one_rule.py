@@ -123,7 +123,7 @@ class VoteModel:
 
 
 class RuleRows(NamedTuple):
-    """Rows in the form that the kernel of 1-rules takes."""
+    """The rows that the kernel of 1-rules reads."""
 
     packed: PackedRows
     positive: Bools
@@ -144,7 +144,7 @@ class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> RuleRows:
-        """Convert records to packed rows, in the form that the kernel takes."""
+        """Convert records to the packed rows that the kernel reads."""
         codes, signs, counts, n_bins = records
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 

@@ -59,8 +59,8 @@ def names() -> list[str]:
         )
     if taken := [path for name, path in files if name in LEARNERS]:
         raise ValueError(
-            f"{taken[0]}: its name must differ from this project's learners, which would "
-            f"replace it; {_name_of(taken[0])!r} is one. Rename the file and its ENTRY"
+            f"{taken[0]}: its name must differ from the names of this project's learners; "
+            f"{_name_of(taken[0])!r} is one. Rename the file, and the name in its ENTRY"
         )
     if doubled := [path for name, path in files if every.count(name) > 1]:
         raise ValueError(

@@ -21,7 +21,7 @@ from privcurve.learners.entry import ANY, LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import suggestion
 
-# The learner that selects other learners privately.
+# Name of the learner that selects among other learners privately.
 TUNED = "tuned"
 
 

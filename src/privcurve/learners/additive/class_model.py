@@ -1,4 +1,4 @@
-"""The model of PrivGAM for more than two classes: for each class, a value per bin and column."""
+"""Store and evaluate the model of PrivGAM for more than two classes."""
 
 from __future__ import annotations
 

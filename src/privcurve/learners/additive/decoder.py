@@ -1,4 +1,4 @@
-"""The decoder of PrivGAM: the network that turns noisy sums into scores, and its trained weights.
+"""Run PrivGAM's decoder, the network that turns noisy sums into scores, with trained weights.
 
 The scripts in `decoder/` at the top of the repository trained the weights on public and simulated
 tables only.
@@ -84,7 +84,7 @@ class Network(NamedTuple):
 
 
 def pack(network: Network) -> dict[str, Floats]:
-    """Convert a network to the arrays of a weights file, by name."""
+    """Convert a network to the named arrays of a weights file."""
     stages = {
         f"{t}.{name}": weights
         for t, stage in enumerate(network.stages)
@@ -121,8 +121,8 @@ def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
     actual = hashlib.sha256(content).hexdigest()
     if actual != stated:
         raise ValueError(
-            f"{file} must have the SHA-256 {stated}, which the code states; got {actual}: "
-            "install privcurve anew"
+            f"{file} must have the SHA-256 {stated}, as published with this version; got {actual}: "
+            "reinstall privcurve"
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return dict(arrays)
@@ -140,7 +140,7 @@ class Answers(NamedTuple):
 
 
 class Decoder:
-    """The scores of all bins during a fit, which the network updates after each release.
+    """The scores of all bins during a fit; the network updates the scores after each release.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Standard errors of a fitted additive model, and tests of which columns have an effect.
+"""Compute standard errors of a fitted additive model, and test which columns have an effect.
 
 Both are computed from released noisy counts and public facts, so they cost no privacy.
 """
@@ -56,13 +56,13 @@ class Counts(NamedTuple):
 
     @property
     def columns(self) -> list[slice]:
-        """The slice of the bins of each column."""
+        """For each column, the slice of its bins in the concatenated bins."""
         ends = self.starts.tolist()
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 class Errors(NamedTuple):
-    """Standard errors of the parts of a model.
+    """Standard errors of the intercept and of the scores of all bins.
 
     A row's log-odds is the intercept plus the score of the row's bin in each column. Its standard
     error is `factor` times the root of the sum of the squared standard errors of these terms.
@@ -75,7 +75,7 @@ class Errors(NamedTuple):
 
 @cache
 def load() -> Mapping[str, Layer]:
-    """Read the layers of the network of standard errors from its file, by name.
+    """Read the network that estimates standard errors from its file; keys are names of layers.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def load() -> Mapping[str, Layer]:
 
 
 def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
-    """Convert the arrays of a weights file to the layers of a network, by name."""
+    """Convert the arrays of a weights file to a network; keys are names of layers."""
     names = sorted({name.split(".")[0] for name in arrays})
     return {
         name: Layer(arrays[f"{name}.w"].astype(float), arrays[f"{name}.b"].astype(float))
@@ -272,7 +272,8 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
     if n_bins == 1 or total == 0:
         return []
     if in_order:
-        # Legendre polynomials of the mean rank of a bin's records, scaled to [−1, 1].
+        # The rows are Legendre polynomials in x, the mean rank of a bin's records, scaled to [−1,
+        # 1].
         x = (2.0 * np.cumsum(masses) - masses) / total - 1.0
         rows = [np.ones(n_bins), x]
         for k in range(1, min(N_CONTRASTS, n_bins - 1)):

@@ -1,4 +1,4 @@
-"""The model of PrivGAM for two classes: a value for each bin of each column, and an intercept."""
+"""Store and evaluate the model of PrivGAM for two classes."""
 
 from __future__ import annotations
 

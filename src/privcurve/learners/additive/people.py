@@ -33,16 +33,16 @@ class NoisyCounts(NamedTuple):
 def people_by_code(
     counts: NoisyCounts, maps: Sequence[Codes], starts: Sequence[int], ordered: Sequence[bool]
 ) -> tuple[Floats, ...]:
-    """Estimate how many people have each code of each column.
+    """Estimate how many people have each code (bin of the encoded data) of each column.
 
     Parameters
     ----------
     counts : NoisyCounts
     maps : sequence of ndarray
-        For each column, the bin of each code. The people of a bin are divided equally among its
-        codes.
+        For each column, the merged bin of each code. The people of a merged bin are divided equally
+        among its codes.
     starts : sequence of int
-        The first bin of each column, then the number of all bins.
+        The first merged bin of each column, then the number of all merged bins.
     ordered : sequence of bool
         Whether the bins of each column are ordered.
 
@@ -69,7 +69,7 @@ def people_by_code(
 
 
 def nearest_counts(counts: Floats, total: float) -> Floats:
-    """Return the nonnegative counts that add up to `total` and are nearest in least squares.
+    """Return the nonnegative counts nearest to `counts`, in least squares, that add up to `total`.
 
     The result is max(0, count − level), with the same level for all counts; a count of -inf becomes
     0.

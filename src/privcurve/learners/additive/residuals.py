@@ -1,4 +1,4 @@
-"""The sums over records that PrivGAM releases: counts and residuals, by bin of all columns."""
+"""Compute the sums over records that PrivGAM releases: counts and residuals, by bin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGEST_MARGIN = 16
 # Tables for more than two classes hold the logistic function in units of 2^-WEIGHT_BITS.
 # The smallest entry is above 100, so rounding changes it by less than 1 %.
 WEIGHT_BITS = 30
-# Scores of bins are clipped to ± this, so that their sums over columns fit in 64 bits.
+# Scores of bins are clipped to ±LARGEST_SCORE, so that sums over columns fit in 64 bits.
 LARGEST_SCORE = 64.0
 ROOT_TWO = math.nextafter(math.sqrt(2.0), 2.0)
 
@@ -78,7 +78,7 @@ class Query(NamedTuple):
     n_columns: int
     n_bins: int  # number of bins of all columns together
     clip: int  # the largest residual, in the unit of the sums
-    norm: int  # 1 or 2: the norm for clipping vectors of residuals
+    norm: int  # 1 or 2: vectors of residuals are clipped in the L1 or L2 norm
 
 
 @lru_cache(maxsize=256)
@@ -161,7 +161,7 @@ class BinSums:
     bits : int
         Sums are integers in units of 2^-bits.
     norm : int
-        With more than two classes: 1 or 2, the norm for clipping vectors of residuals.
+        With more than two classes: 1 or 2, to clip vectors of residuals in the L1 or L2 norm.
     """
 
     def __init__(

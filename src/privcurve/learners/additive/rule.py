@@ -1,4 +1,4 @@
-"""The public rule of PrivGAM: its constants, and the settings computed from public facts.
+"""Compute the settings of a fit of PrivGAM from public facts, by a fixed rule.
 
 Nothing here depends on records.
 """
@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The settings of a fit."""
+    """The settings of a fit of PrivGAM, which follow from public facts."""
 
     budget: SharedBudget
     laplace: bool  # whether noise is Laplace noise; if not, it is Gaussian, or there is none

@@ -62,9 +62,9 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
     Parameters
     ----------
     most_cells : int
-        Maximum number of cells of the model's junction tree. It grows with the spent budget: after
-        a round that brings the spent share of the budget to s, the tree has at most s times as
-        many cells. The paper allows ten million cells (80 MB), which takes hours.
+        Maximum number of cells of the model's junction tree. The limit grows with the spent budget:
+        after a round that brings the spent share of the budget to s, the tree has at most s ·
+        `most_cells` cells. The paper allows ten million cells (80 MB), which takes hours.
     neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state

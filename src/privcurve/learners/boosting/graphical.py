@@ -1,4 +1,4 @@
-"""Private-PGM: of the distributions nearest to noisy tables, the one with the largest entropy.
+"""Private-PGM: fit the distribution with the largest entropy among those nearest to noisy tables.
 
 After McKenna, Sheldon and Miklau, *Graphical-model based estimation and inference for differential
 privacy*, ICML 2019.
@@ -78,8 +78,8 @@ class GraphicalModel:
     def measure(self, columns: Columns, table: Floats, variance: Floats | float) -> None:
         """Store a noisy table, divided by the number of records, for the next `fit`.
 
-        `variance` is the variance of the noise of its cells. Several tables of the same columns are
-        averaged, weighted by their precision.
+        `variance` is the variance of the noise of the table's cells. Several tables of the same
+        columns are averaged, weighted by their precision.
         """
         weights = np.broadcast_to(1 / np.asarray(variance, dtype=np.float64), table.shape)
         former = self.measured.get(columns)
@@ -249,8 +249,8 @@ class GraphicalModel:
         """Add to `tables` the tables of column `a` with columns that share no clique with it.
 
         Given the columns that two adjacent cliques share, `a` is independent of the rest of the
-        next clique. So its joint table with the shared columns is carried from clique to clique,
-        starting at the cliques that contain `a`.
+        next clique. So the joint table of `a` with the shared columns is carried from clique to
+        clique, starting at the cliques that contain `a`.
         """
         label, width = len(self.widths) - 1, self.widths[a]
         ways: list[tuple[int, int, Floats]] = []

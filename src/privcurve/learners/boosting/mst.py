@@ -55,10 +55,10 @@ class MSTClassifier(SyntheticClassifier):
        of a pair is the L1 distance between its counts and the counts if both were independent.
     3. Release the counts of the chosen pairs with Gaussian noise.
     4. Find the distribution nearest to all these counts that has the largest entropy. For a tree it
-       is given by the nearest nonnegative tables (in least squares) that agree with each other;
-       they are found here by the dual problem.
-    5. Draw records from it, and train scikit-learn's `HistGradientBoostingClassifier` on them (the
-       paper leaves the use of the records open).
+       is given by the nearest nonnegative tables (in least squares) that agree with each other; the
+       class finds these tables by the dual problem.
+    5. Draw records from this distribution, and train scikit-learn's
+       `HistGradientBoostingClassifier` on them (the paper leaves the use of the records open).
 
     In a tree, the label depends only on the columns that are adjacent to it, so boosting can learn
     no more than naive Bayes on these columns. Proof: docs/proofs.md, 'MST'.
@@ -125,8 +125,8 @@ def spanning_tree(
 ) -> list[Pair]:
     """Choose privately the edges of a spanning tree of the columns.
 
-    The score of a pair is the L1 distance between its counts, `tables`, and the counts that follow
-    from the noisy counts of both columns if these are independent.
+    The score of a pair is the L1 distance between the pair's counts (`tables`) and the counts that
+    follow from the noisy counts of both columns if the columns are independent.
     """
     alone = [column.nearest(total) for column in columns]
     scores = {
@@ -148,11 +148,11 @@ def nearest_tables(
 ) -> tuple[list[Floats], list[Floats]]:
     """Fit consistent tables of the columns and of the tree's edges to the noisy tables.
 
-    The tables (divided by `total`) minimise the squared distance to the noisy ones, weighted by the
-    inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the margins of
-    an edge's table are the tables of its columns. As the edges form a tree, such tables are the
-    margins of one distribution. The dual problem, which is convex and smooth, has a multiplier for
-    each equation; a table is max(0, noisy + variance · its multipliers).
+    The tables (divided by `total`) minimise the squared distance to the noisy tables, weighted by
+    the inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the
+    margins of an edge's table are the tables of its columns. As the edges form a tree, such tables
+    are the margins of one distribution. The dual problem, which is convex and smooth, has a
+    multiplier for each equation; a table is max(0, noisy + variance · its multipliers).
 
     Returns
     -------

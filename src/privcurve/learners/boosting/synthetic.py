@@ -35,8 +35,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         Number of boosting rounds. Other settings are scikit-learn's defaults, without early
         stopping.
     most_records : int
-        Maximum number of synthetic records. Up to this limit, as many are drawn as there are
-        records (or are estimated, if the number is not public).
+        Maximum number of synthetic records. The number of synthetic records is the number of
+        training records (or its estimate, if it is not public), but at most this.
     neighbours : str
         ``replace-one``; or ``add-remove``, as in the papers: the number of records is then not
         public, and is estimated from the first counts.
@@ -157,8 +157,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 class Column(NamedTuple):
     """A column whose rare bins are merged into one, the last; a *place* is a bin after merging."""
 
-    places: Ints  # the place of each bin
-    counts: Floats  # the noisy count of each place
+    places: Ints  # (n_bins,): the place (merged bin) of each bin
+    counts: Floats  # (n_places,): the noisy count of each place
     variances: Floats  # noise variance of each count, in units of the variance of one bin
 
     @classmethod
@@ -171,13 +171,13 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The number of places."""
+        """The number of places (merged bins)."""
         return len(self.counts)
 
     def nearest(self, total: float) -> Floats:
         """Return the nonnegative counts that add up to `total` and are nearest to the noisy ones.
 
-        Nearest is in least squares, weighted by the inverse variances.
+        The squared distance is weighted by the inverse variances.
         """
         # The solution is max(0, count + variance · level), with the same level for all counts. If
         # the level falls, the counts reach 0 in increasing order of count/variance.

@@ -1,4 +1,4 @@
-"""Proved learners, each with one fixed setting: the default of comparisons and selections.
+"""List proved learners, each with one fixed setting: the default of comparisons and selections.
 
 The settings were fixed beforehand, mostly as in the study `frontier`, and do not depend on any
 user's records.

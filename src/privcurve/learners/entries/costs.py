@@ -1,4 +1,4 @@
-"""Estimated seconds of one fit of each learner; the workflow groups runs into jobs by them.
+"""Estimate the seconds of one fit of each learner; the workflow groups runs into jobs by these.
 
 Each function takes all hyperparameters of a learner and the shape of the encoded matrix. The
 coefficients were measured on one core, for training and scoring. The only harm of a wrong

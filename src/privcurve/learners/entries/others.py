@@ -10,7 +10,7 @@ from privcurve.learners.entries import parameters as declared
 from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
-# Fields of the entries of diffprivlib's learners.
+# Fields that the entries of diffprivlib's learners share.
 DIFFPRIVLIB: dict[str, Any] = {
     "calibrations": (PUBLISHED,),
     "requires": "diffprivlib",

@@ -25,7 +25,7 @@ FEW, SOME = 8, 12
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 TRUSTS = ("central", "local", "secure_sum")
 
-# Fields of the entries of learners that put Gaussian noise on sums of all columns at once.
+# Fields that the entries of learners with Gaussian noise on sums of all columns share.
 GAUSSIAN: dict[str, Any] = {
     "calibrations": (PROVED,),
     "approximate": True,

@@ -146,7 +146,11 @@ def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
 
 
 def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints, part: float = 1.0) -> Floats:
-    """Return the sum over the records of row u times clipped residual r: Σ clip(r, ±½)·u."""
+    """Return Σ clip(r, ±½)·u over the records, for the row u and the residual r of a record.
+
+    Residuals are rounded to multiples of RESIDUAL_UNIT / `part`, where `part` is the unit of the
+    entries of rows.
+    """
     clipped, unit = np.clip(residuals, -CLIP, CLIP), RESIDUAL_UNIT / part
     return weighted_sum(rows, counts * (unit * np.rint(clipped / unit)))
 
@@ -163,7 +167,10 @@ def logistic_slopes(
 def linear_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int, part: float = 1.0
 ) -> Floats:
-    """Return the sum of rows times clipped residuals ±½ − score; `model` weighs the inputs."""
+    """Return the sum of rows times clipped residuals ±½ − score; `model` weighs the inputs.
+
+    `part` is the unit of the entries of rows.
+    """
     return _add_clipped(rows, signs / 2 - times(rows, model), counts, part)
 
 

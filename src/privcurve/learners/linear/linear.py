@@ -184,7 +184,8 @@ class DPLogisticRegressionClassifier(
         ``none``, or ``public``: scores start at the log-odds of a model of the public columns.
         Labels are then public too, and the guarantee is about private columns. Only with box noise.
     curvature_share : float
-        With box noise: the largest share of ε that pays for the change of the Jacobian.
+        With box noise: the largest share of ε that pays for the change of the Jacobian
+        (docs/proofs.md, 'Box noise').
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float

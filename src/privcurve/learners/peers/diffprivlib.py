@@ -44,7 +44,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
-        """Return diffprivlib's unfitted model, with the arguments that both learners share."""
+        """Return diffprivlib's unfitted model, with the arguments `common`."""
         raise NotImplementedError
 
     def _trees(self) -> list[DecisionTreeClassifier]:
@@ -65,7 +65,8 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
             # Trees split bins at thresholds, so categories are treated as ordered by their bins.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
-            # Give it a new accountant: diffprivlib's default is global and would add up all fits.
+            # Give each model a new accountant: diffprivlib's default is global and would add up all
+            # fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )

@@ -33,7 +33,7 @@ def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
         )
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
-            raise ValueError(f"{name} is determined by the schema: leave out one of the two")
+            raise ValueError(f"{name} is determined by the schema: leave out {name}, or the schema")
     domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes_as(y)}
     for fact in (*registered.needs, *registered.takes, "mixed_bins"):

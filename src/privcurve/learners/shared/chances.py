@@ -1,4 +1,4 @@
-"""Probabilities of labels: public functions of scores, so they cost no privacy."""
+"""Convert scores to probabilities of labels: public functions of scores, which cost no privacy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a learner's arguments, and the random stream of a fit."""
+"""Check a learner's arguments, and make the random stream of a fit."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _simplify(value: object) -> Any:
 
 
 def check_places(X: object) -> None:
-    """Raise ValueError if columns have numbers as names that are not their positions.
+    """Raise ValueError if a column's name is a number other than the column's position.
 
     scikit-learn compares text names with the names at fit, but ignores numbers, so that a changed
     order of such columns would not be noticed.
@@ -103,9 +103,7 @@ def check_places(X: object) -> None:
 def check_unmasked(values: object, name: str) -> None:
     """Raise ValueError if an array has masked values, whose mask would be ignored."""
     if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} must not have masked values: give those values a code of their own"
-        )
+        raise ValueError(f"{name} must not have masked values: replace them by some other value")
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
@@ -192,8 +190,8 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
 def plain_number(value: Any) -> Any:
     """Convert a NumPy number or a fraction to Python's int or float; return others unchanged.
 
-    A parameter grid may contain such numbers. NumPy's may have fewer bits than Python's, and
-    statements can store neither.
+    A parameter grid may contain such numbers. NumPy's numbers may have fewer bits than Python's,
+    and statements can store neither NumPy's numbers nor fractions.
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
@@ -374,7 +372,7 @@ def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[A
             + (f": {why}" if why else "")
         )
     if any(map(is_absent, labels.tolist())):
-        raise ValueError(f"classes must be labels; got {classes!r}: a missing one is no class")
+        raise ValueError(f"classes must be labels; got {classes!r}: a missing value is no class")
     return labels
 
 

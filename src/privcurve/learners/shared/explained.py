@@ -21,14 +21,14 @@ def check_domain(learner: Any, domain: Any) -> None:
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
-            f"the domain must have the numbers of codes of {name}'s fit, {n_bins}; it has "
+            f"the domain must have the numbers of bins of {name}'s fit, {n_bins}; it has "
             f"{list(domain.n_bins)}: give the domain that encoded the data"
         )
     names = getattr(learner, "feature_names_in_", None)
     if names is not None and list(names) != list(domain.names):
         raise ValueError(
             f"the domain must have the columns of {name}'s fit, {', '.join(names)}; it has "
-            f"{', '.join(domain.names)}: give both the same order"
+            f"{', '.join(domain.names)}: give a domain with the same columns in the same order"
         )
     if learner.schema is not None:
         fitted = learner.schema.domain

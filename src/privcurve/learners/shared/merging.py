@@ -21,7 +21,7 @@ from privcurve.privacy.sealed import kernel
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each bin; `groups` has, for each column, the group of each bin."""
+    """Replace each bin b of each column j in `codes` by its group, ``groups[j][b]``."""
     seen = np.empty(codes.shape, dtype=code_type(_count_groups(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -42,9 +42,10 @@ class MergingClassifier:
     Parameters
     ----------
     mixed_bins : sequence of int, optional
-        For each column, how many of its first bins are fine bins (0: none). The number comes from
-        a schema or a dataset's description. If the registry gives the learner a number of bins that
-        suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine bins to this number.
+        For each column, how many of its first bins are fine bins, made to be merged (0: none). The
+        number comes from a schema or a dataset's description. If the registry gives the learner a
+        number of bins that suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine
+        bins to this number.
 
     Attributes
     ----------

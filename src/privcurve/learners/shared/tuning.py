@@ -161,7 +161,7 @@ def terms(
 
     The cost of a setting is public, because its statement does not depend on the values of the
     records; a fit on `n` made-up records determines it. Raises ValueError, which names the
-    candidate, if one cannot be trained.
+    candidate, if a candidate cannot be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     mixed_bins = None if facts.mixed_bins is None else _make_tuple(facts.mixed_bins)
