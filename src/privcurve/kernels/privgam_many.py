@@ -71,8 +71,9 @@ def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
 def class_residual_sums(rows: CodedRows, scores: Ints, intercepts: Ints, how: Clipping) -> Ints:
     """Return the sums of residuals by bin and class, of shape (n_bins, 2, n_classes).
 
-    On the second axis, 0 is the sum of the class's parts over records of other classes, and 1 the
-    sum of residuals over records of the class. `scores` has shape (n_bins, n_classes).
+    On the second axis, 0 has the sums of the class's parts (`_share_out`) over records of other
+    classes, and 1 the sums of residuals over records of the class. `scores` has shape (n_bins,
+    n_classes).
     """
     labels, counts, places = rows.labels, rows.counts, rows.places
     n, (n_bins, n_classes) = len(labels), scores.shape

@@ -342,7 +342,7 @@ class LearnerEntry:
         Parameters
         ----------
         setting : mapping
-            Hyperparameters; the others have their defaults.
+            Hyperparameters; those left out have their defaults.
         """
         values = self.complete(setting)
         is_few = all(values[key] in allowed for key, allowed in self.few_with.items())
@@ -439,7 +439,7 @@ class LearnerEntry:
         Parameters
         ----------
         setting : mapping
-            Hyperparameters; the others have their defaults.
+            Hyperparameters; those left out have their defaults.
         n_rows, n_columns : int
             Shape of the encoded matrix.
         n_classes : int

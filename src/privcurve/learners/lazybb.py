@@ -215,8 +215,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     def joins_columns(self) -> bool:
         """Whether the score is not a sum of functions of single columns.
 
-        A tree may combine columns. So does a tie that the last round breaks, as it depends on the
-        votes of all rounds.
+        A tree may combine columns. The prediction in a tie that the last round breaks combines
+        columns, too, as it depends on the votes of all rounds.
         """
         # Ties are broken only without a public start.
         may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND

@@ -316,8 +316,8 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParamete
         Number of internal nodes; only with ``published``. By default as many as a complete tree of
         `depth` has.
     splits : str
-        ``equality``: a split asks whether a column has a given bin. ``threshold``: it may also ask
-        whether the bin is at most a given one, which suits columns with ordered bins; only with
+        ``equality``: a split asks whether a column has a given bin. ``threshold``: a split may also
+        ask whether the bin is at most a threshold, which suits columns with ordered bins; only with
         ``proved``.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. One record changes ``zero_one`` half

@@ -12,7 +12,8 @@ from privcurve.files import replace_text
 from privcurve.models.errors import ModelError
 
 SEAL = "sha256"
-# Objects and lists at a depth below BROKEN_LEVELS are written on several lines, deeper ones on one.
+# Objects and lists at a depth below BROKEN_LEVELS are written on several lines, and deeper ones on
+# a single line.
 BROKEN_LEVELS = 3
 
 

@@ -50,7 +50,7 @@ class GrowingTree(NamedTuple):
 
 @jit
 def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, stop: int) -> int:
-    """Sort a node's rows: the answer no, then yes. Return the position of the first yes."""
+    """Sort a node's rows by answer, no before yes; return the position of the first yes."""
     order, buffer = tree.order, tree.buffer
     column, low, high = rows.questions
     j, first, last = column[question], low[question], high[question]

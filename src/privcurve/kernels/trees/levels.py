@@ -1,9 +1,9 @@
 """Find the possible questions of a node of a complete tree, and choose among them with noise.
 
 Inner node i has the children 2i + 1 (answer yes) and 2i + 2 (answer no). Bins are numbered through
-all columns. Question b asks about the row's bin in the column of bin b: with ``thresholds``, "is it
-at most b?"; otherwise, "is it b?". At a node without a question (`NO_QUESTION`) each row answers
-yes.
+all columns. Question b is about the row's bin in the column of bin b. With ``thresholds`` the
+question is "is the bin at most b?"; otherwise "is the bin b?". At a node without a question
+(`NO_QUESTION`) each row answers yes.
 
 A question is possible at a node if it distinguishes two bins that can still occur there. Which bins
 can occur follows from the questions above the node, not from the records.

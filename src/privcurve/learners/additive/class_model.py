@@ -27,7 +27,7 @@ class ClassModel:
     # For each column, an array (n_classes, n_bins): what a bin adds to the score of a class. It is
     # 0 everywhere if the column has no effect.
     class_shapes: tuple[Floats, ...]
-    class_errors: tuple[Floats, ...]  # standard errors of the values in `class_shapes`
+    class_errors: tuple[Floats, ...]  # for each array in `class_shapes`, standard errors
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()

@@ -39,7 +39,7 @@ class Network(NamedTuple):
     # Weights for releases 0, 1, …; if there are more releases, they use the last weights.
     stages: tuple[Stage, ...]
     shares: Floats  # (n_stages, 4): coefficients of the shares of releases: `shares_of`
-    totals: Floats  # (n_stages, 4): the same for the share of a release's totals
+    totals: Floats  # (n_stages, 4): coefficients of the shares of totals in their release
 
     @property
     def width(self) -> int:

@@ -25,7 +25,7 @@ class AdditiveModel:
     # For each column, an array (n_bins,): what a bin adds to the log-odds. It is 0 everywhere if
     # the column has no effect.
     shapes: tuple[Floats, ...]
-    errors: tuple[Floats, ...]  # standard errors of the values in `shapes`
+    errors: tuple[Floats, ...]  # for each array in `shapes`, standard errors
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()

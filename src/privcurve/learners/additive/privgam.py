@@ -44,11 +44,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
     A fit makes 3, 6 or 12 releases; public facts determine the number. Each release has noisy sums
     by class and bin, of all columns at once. In the first release each record adds ½ to the sums of
-    its bins, so the sums are half of the numbers of records. In the others it adds its residual
-    :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability of the label 1 by the
-    present scores. After each release a network updates the scores of all bins. The network was
-    trained beforehand, on public and simulated tables, to make models that predict other records of
-    the same table well; its weights are part of the package. Nothing is tuned on the records.
+    its bins, so the sums are half of the numbers of records. In the other releases each record adds
+    its residual :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability of the
+    label 1 by the present scores. After each release a network updates the scores of all bins. The
+    network was trained beforehand, on public and simulated tables, to make models that predict
+    other records of the same table well; its weights are part of the package. Nothing is tuned on
+    the records.
 
     The score is the log-odds of the positive label. With more than two classes, each class has a
     score, and its probability is proportional to the logistic function of the score.

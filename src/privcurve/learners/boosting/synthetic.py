@@ -175,7 +175,7 @@ class Column(NamedTuple):
         return len(self.counts)
 
     def nearest(self, total: float) -> Floats:
-        """Return the nonnegative counts that add up to `total` and are nearest to the noisy ones.
+        """Return the nonnegative counts that add up to `total` and are nearest to the noisy counts.
 
         The squared distance is weighted by the inverse variances.
         """

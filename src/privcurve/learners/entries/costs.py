@@ -110,7 +110,7 @@ def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 
 
 def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Estimate the seconds of a fit of DP-SGD: a cost per step, and one per record of a batch."""
+    """Estimate the seconds of a fit of DP-SGD: a cost per step plus a cost per record."""
     n_steps = float(setting["n_epochs"]) / float(setting["batch_rate"])
     width = 1 + float(setting["n_hidden"])
     each = 1e-4 + 1e-9 * n_rows + 1e-6 * n_columns * width

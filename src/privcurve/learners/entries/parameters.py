@@ -202,7 +202,7 @@ class RandomTreesParameters(HolderParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPNewtonParameters(GroupParameters):
-    """Hyperparameters of DP joint Newton steps."""
+    """Hyperparameters of logistic regression by noisy Newton steps."""
 
     n_steps: int = parameter(8, low=1, size=True)
     gram_share: float = share(0.25)

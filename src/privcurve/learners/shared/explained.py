@@ -70,8 +70,8 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     if len(classes) != len(names) or not (plain or are_names_of(names, classes)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
-            f"{names}: fit it with classes={tuple(names)}, or on labels in that order, with "
-            f"classes={class_labels(len(names))}"
+            f"{names}: fit it with classes={tuple(names)}, or encode the labels in the domain's "
+            f"order as {class_labels(len(names))}"
         )
 
 
@@ -147,7 +147,7 @@ class Explained:
 
     def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # Imported late: the module of `privcurve.explain` imports learners.
+        # Import here, not at the top: the module of `privcurve.explain` imports learners.
         return privcurve.explain(self, domain)
 
     @property

@@ -85,7 +85,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
-        """Return whether questions are "is the bin at most b?"; otherwise they are "is it b?"."""
+        """Return whether questions are "is the bin at most b?" instead of "is the bin b?"."""
         return True
 
     def _trees(self, start: int = 0, stop: int | None = None) -> Trees:

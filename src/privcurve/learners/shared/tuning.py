@@ -233,7 +233,7 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
-    # Imported late: plans of the workflow import this module without Numba.
+    # Import here, not at the top: the workflow imports this module for its plans, without Numba.
     from privcurve.privacy.curator import Curator
 
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
