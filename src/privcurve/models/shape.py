@@ -40,7 +40,7 @@ class Shape:
 
     @property
     def spread(self) -> Floats:
-        """The `errors`, or zeros if the model has no intervals."""
+        """Half the widths of the intervals (`errors`), or zeros if the model has no intervals."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property

@@ -40,8 +40,8 @@ def deal_to_holders(
 ) -> tuple[list[Holder], Questions]:
     """Deal the records to parties; return the parties, and all questions that trees can ask.
 
-    Each party has a curator with a seed of its own, so that its noise is the same in this process
-    and on another machine. With central trust there is one party.
+    Each party has a curator with a seed of its own, so that the party's noise is the same in this
+    process and on another machine. With central trust there is one party.
     """
     n_bins, n_classes = learner.n_bins_, len(learner.classes_)
     ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
