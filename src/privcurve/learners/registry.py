@@ -1,4 +1,4 @@
-"""All learners by name, and `make`, which makes one.
+"""Look up learners by name, check their parameters, and construct them (`make`).
 
 The workflow imports this module whenever it builds the DAG, so it must be fast: it imports no
 learner. The table in :mod:`privcurve.learners.entries` names each class by its path, and
@@ -21,7 +21,7 @@ from privcurve.learners.entry import ANY, LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import suggestion
 
-# The learner that selects other learners privately.
+# Name of the learner that selects among other learners privately.
 TUNED = "tuned"
 
 
@@ -70,7 +70,7 @@ def hint_parts() -> str:
 def check_parameters(
     name: str, parameters: Mapping[str, object], calibration: str | None = None
 ) -> None:
-    """Check hyperparameters of a learner against its entry; the others have their defaults.
+    """Check hyperparameters of a learner against its entry; hyperparameters left out have defaults.
 
     Raises ValueError if the learner has no such parameter, or if a value is out of range, has no
     effect together with the other values (unless it is the default), or is not supported by the
@@ -116,7 +116,7 @@ def check_proved(name: str, parameters: Mapping[str, object]) -> None:
             )
 
 
-# With more than two classes, each record needs so many more bytes per class: a score and a copy.
+# With more than two classes, a record needs this many more bytes per class: a score and its copy.
 _PER_CLASS = 16.0
 
 
@@ -152,7 +152,7 @@ def training_bytes(
 
 
 def missing_package(name: str) -> str | None:
-    """Return a message on how to install the package that a learner lacks; None if it has all."""
+    """Return how to install the package that a learner needs; None if nothing is missing."""
     requires = entry(name).requires
     return extras.explain_missing(requires, name) if requires else None
 

@@ -44,11 +44,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
     A fit makes 3, 6 or 12 releases; public facts determine the number. Each release has noisy sums
     by class and bin, of all columns at once. In the first release each record adds ½ to the sums of
-    its bins, so the sums are half of the numbers of records. In the others it adds its residual
-    :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability by the present scores.
-    After each release a network updates the scores of all bins. The network was trained beforehand,
-    on public and simulated tables, to make models that predict other records of the same table
-    well; its weights are part of the package. Nothing is tuned on the records.
+    its bins, so the sums are half of the numbers of records. In the other releases each record adds
+    its residual :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability of the
+    label 1 by the present scores. After each release a network updates the scores of all bins. The
+    network was trained beforehand, on public and simulated tables, to make models that predict
+    other records of the same table well; its weights are part of the package. Nothing is tuned on
+    the records.
 
     The score is the log-odds of the positive label. With more than two classes, each class has a
     score, and its probability is proportional to the logistic function of the score.
@@ -147,7 +148,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # Counts are released by class, so `others` contains the noise of all other classes.
+                # The first release has a noisy count per class, so `others` adds up the noise of
+                # several counts.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(
@@ -288,25 +290,27 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
 
 
 def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
-    """Convert values by bin to values by code: return one array per column.
+    """Convert values of merged bins to values of the encoded data's bins: one array per column.
 
-    The last axis of `values` has the bins of all columns, the last axis of an array the codes.
+    `maps` has for each column the merged bin of each bin. The last axis of `values` has the merged
+    bins of all columns; the last axis of a returned array has the bins of one column.
     """
     columns = np.split(values, starts[1:-1], axis=-1)
     return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
-    """Return, for each score, the counts of the score's class and of all other classes together.
+    """Return for each score the counts of its class, and the sum of the counts of other classes.
 
-    `counts` has the classes on the first axis. A single score belongs to the last, positive class.
+    The first axis of `counts` has the classes. A single score belongs to the positive class, the
+    last.
     """
     own = counts[-n_scores:]
     return own, counts.sum(axis=0) - own
 
 
 def _on_grid(call: Call, bits: int) -> Call:
-    """Return the call with its noise scale in units of 2^-bits, for integer sums."""
+    """Return the call with its noise scale in units of 2^-bits, in which the sums are integers."""
     if call.entry is None:
         return call
     return Call(call.mechanism, grid_scale(call.entry.noise_rate, bits), call.entry)

@@ -1,4 +1,4 @@
-"""The sums over records that PrivGAM releases: counts and residuals, by bin of all columns."""
+"""Compute the sums over records that PrivGAM releases: counts and residuals, by bin."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
-# Scores are integer multiples of 2^-SCORE_BITS.
-# Tables have a residual for each step of 2^-STEP_BITS of the margin (the score, with the label's
-# sign). They end at LARGEST_MARGIN, where the residual is 1e-7.
+# Scores are integer multiples of 2^-SCORE_BITS. The margin of a record is its score times the sign
+# of its label. A table of residuals has an entry for each step of 2^-STEP_BITS of the margin, up to
+# LARGEST_MARGIN, where the residual is only 1e-7.
 SCORE_BITS = 24
 STEP_BITS = 8
 SHIFT = SCORE_BITS - STEP_BITS
@@ -28,7 +28,7 @@ LARGEST_MARGIN = 16
 # Tables for more than two classes hold the logistic function in units of 2^-WEIGHT_BITS.
 # The smallest entry is above 100, so rounding changes it by less than 1 %.
 WEIGHT_BITS = 30
-# Scores of bins are clipped to ± this, so that their sums over columns fit in 64 bits.
+# Scores of bins are clipped to ±LARGEST_SCORE, so that sums over columns fit in 64 bits.
 LARGEST_SCORE = 64.0
 ROOT_TWO = math.nextafter(math.sqrt(2.0), 2.0)
 
@@ -63,29 +63,30 @@ def round_scores(scores: Floats) -> Ints:
 
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
-    """Return for each column the bin of each code.
+    """Return for each column the merged bin of each bin of the encoded data.
 
-    The codes of an ordered column are merged to at most `most` bins; other codes are bins.
+    Neighbouring bins of an ordered column are merged, to at most `most` bins; bins of other columns
+    are not merged.
     """
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
 class Query(NamedTuple):
-    """The public sizes and limits of a release of sums by bin and of their totals."""
+    """Public facts of a release (sums by bin, and their totals) that determine its sensitivity."""
 
     n_classes: int
     n_columns: int
     n_bins: int  # number of bins of all columns together
-    clip: int  # the largest residual, in units of the sums
-    norm: int  # 1 or 2: the norm for clipping vectors of residuals
+    clip: int  # the largest residual, in the unit of the sums
+    norm: int  # 1 or 2: vectors of residuals are clipped in the L1 or L2 norm
 
 
 @lru_cache(maxsize=256)
 def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
-    """Return the bounds of the sums by bin, and of the totals (docs/proofs.md, 'PrivGAM', 1 to 3).
+    """Return the bounds of the sums by bin, and of the totals (docs/proofs.md, 'PrivGAM').
 
-    A record adds nonnegative numbers: at most `clip` to one cell of each column. With more than two
-    classes, its residuals also add at most `clip`, in sum, to other cells of the column.
+    A record adds at most `clip`, and never less than 0, to one cell of each column. With more than
+    two classes, its residuals for the other classes also add up to at most `clip` in each column.
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
@@ -124,7 +125,7 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
     def counts(self, query: Query) -> Ints:
-        """Return the counts by class and bin, then the counts by class; all times `query.clip`."""
+        """Return counts by class and bin, then by class, all multiplied by `query.clip`."""
         counts = count_labels(self._rows, self._n_classes, self._n_bins)
         return self._with_totals(query.clip * counts)
 
@@ -154,13 +155,13 @@ class BinSums:
     ----------
     records : Records or PartedRecords
     maps : list of ndarray
-        For each column, the bin of each code (:func:`bin_maps`). The sums have the bins of all
-        columns one after another.
+        For each column, the merged bin of each bin (:func:`bin_maps`). The last axis of the sums
+        has the merged bins of all columns, concatenated.
     n_classes : int
     bits : int
         Sums are integers in units of 2^-bits.
     norm : int
-        With more than two classes: 1 or 2, the norm for clipping vectors of residuals.
+        With more than two classes: 1 or 2, to clip vectors of residuals in the L1 or L2 norm.
     """
 
     def __init__(

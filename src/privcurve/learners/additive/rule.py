@@ -1,4 +1,4 @@
-"""The public rule of PrivGAM: its constants, and the settings computed from public facts.
+"""Compute the settings of a fit of PrivGAM from public facts, by a fixed rule.
 
 Nothing here depends on records.
 """
@@ -24,7 +24,7 @@ LEAST_M = 5.0
 
 
 class FitFacts(NamedTuple):
-    """The public facts of a fit; all settings follow from them."""
+    """The public facts that determine all settings of a fit."""
 
     n: int
     ordered: tuple[bool, ...]
@@ -35,24 +35,24 @@ class FitFacts(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A part of a release: its sums by bin of all columns, or their totals."""
+    """The settings of one mechanism call: a release's sums by bin of all columns, or its totals."""
 
-    words: str  # its name in the ledger
-    share: float  # share of the budget
+    words: str  # the name of the call in the ledger
+    share: float  # share of the budget that the call spends
     sensitivity: float  # L1 for Laplace noise, else L2
-    deviation: float  # standard deviation of its noise, as the network gets it; above 0
+    deviation: float  # > 0: standard deviation of the noise, multiplied by `Plan.scale`
 
 
 class Plan(NamedTuple):
-    """The settings of a fit."""
+    """The settings of a fit of PrivGAM, which follow from public facts."""
 
     budget: SharedBudget
     laplace: bool  # whether noise is Laplace noise; if not, it is Gaussian, or there is none
     m: float  # n·μ/d, see `plan`
     most_bins: int  # the maximum number of bins of an ordered column
-    releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals
-    ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty if ε is infinite
-    scale: float  # the network gets answers and deviations times this
+    releases: tuple[tuple[Question, Question], ...]  # per release: sums by bin, then totals
+    ledger: tuple[LedgerEntry, ...]  # one entry per call; empty if ε is infinite
+    scale: float  # ≤ 1: factor of the noisy sums before the network reads them
 
 
 def words(release: int, totals: bool) -> str:
@@ -92,7 +92,7 @@ def plan(facts: FitFacts) -> Plan:
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
     # Standard deviation of the noise with the entire budget, for a sensitivity of 1.
     noise = (math.sqrt(2.0) if laplace else 1.0) / budget.amount
-    # With σ = √(2d)/(2μ), n/σ is m·√(2d).
+    # The noise of counts with the entire budget has σ = √(2d)/(2μ), so n/σ = m·√(2d) for m = n·μ/d.
     root = math.sqrt(2.0 * d)
     noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
     m = n / (noise * of_counts * root)

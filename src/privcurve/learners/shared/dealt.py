@@ -1,4 +1,4 @@
-"""Shared code of learners with several parties: it deals records, and a seed, to each party."""
+"""Deal records, and a seed, to each party: shared code of learners with several parties."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class PartyClassifier(LinkedClassifier, PrivateClassifier, HolderParameters):
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Deal the records to parties, and return the parties and the possible questions of trees.
+    """Deal the records to parties; return the parties, and all questions that trees can ask.
 
-    Each party has a curator with a seed of its own, so that its noise is the same in this process
-    and on another machine. With central trust there is one party.
+    Each party has a curator with a seed of its own, so that the party's noise is the same in this
+    process and on another machine. With central trust there is one party.
     """
     n_bins, n_classes = learner.n_bins_, len(learner.classes_)
     ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
@@ -81,10 +81,10 @@ def restate_dealt(
 ) -> PrivacyStatement:
     """Weaken the statement of a fit if records were dealt to parties by their values.
 
-    The proofs assume that a replaced record stays with its party. If values determine the party, a
-    replaced record may move and displace others, so that the messages of several parties change,
-    each by up to ε. The claim is then refuted if the server sees single messages; with secure sums
-    it is unproved.
+    The proofs assume that a replaced record stays with its party. If its values determine the
+    party, the record may move to another party and displace other records, so that the messages of
+    several parties change, each at a cost of up to ε. If the server sees each message, the claim is
+    then refuted; with secure sums it is unproved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:
