@@ -33,7 +33,7 @@ class GrownTree:
         return [node for node, child in enumerate(self.children) if child == LEAF]
 
     def split(self, node: int, question: int) -> int:
-        """Give a leaf a question and two children; return the left child (answer no)."""
+        """Add a question and two children to a leaf; return the left child (answer no)."""
         left = len(self.questions)
         self.questions[node] = question
         self.children[node] = left
