@@ -166,7 +166,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: number of datasets on which each α is best at each ε: ours, by chance, and Table 1."""
+    """Table: our, shuffled and printed counts of datasets on which each α is best, at each ε."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -183,7 +183,7 @@ class EnsembleAlphas(_Ensembles):
 
 
 class EnsembleSizes(_Ensembles):
-    """Table: size of the ensemble with the smallest error on each dataset: ours, and in Table 3."""
+    """Table: our and the printed sizes of the ensemble with the smallest error on each dataset."""
 
     word: ClassVar[str] = "ensemble_sizes"
     version: ClassVar[int] = 2
@@ -238,7 +238,7 @@ class EnsembleWins(_Ensembles):
 
 
 class EnsembleWinsOverall(EnsembleWins):
-    """Table: share of runs won against forests on all datasets, by leverage, by ε and in all."""
+    """Table: share of runs won against the forests over all datasets, for each leverage and ε."""
 
     word: ClassVar[str] = "ensemble_wins_overall"
     printed: ClassVar[str] = "table4_overall.csv"

@@ -144,8 +144,9 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the panels of a dataset's first figure.
 
-    A panel has one curve for each α (without privacy, and private at all ε); or it is for one α and
-    has one curve for each ε. Each private panel comes twice, in full and cropped.
+    Panels with one curve for each α: the runs without privacy, and the private runs at all ε. Then,
+    for each α, a panel with one curve for each ε. Each private panel comes twice, in full and
+    cropped.
     """
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []

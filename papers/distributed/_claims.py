@@ -1,4 +1,7 @@
-"""Compute the values that some claims about this paper's results are checked on."""
+"""Compute the values that some claims about this paper's results are checked on.
+
+Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+"""
 
 from __future__ import annotations
 

@@ -32,9 +32,10 @@ COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
 
 
 class FlippedLabels(Thresholds):
-    """Table and figure: BRC's thresholds and their weights α, drawn at random or by flipped labels.
+    """Table and figure: BRC's random thresholds against thresholds chosen by flipped labels.
 
-    A threshold of the second kind has the fewest errors on labels that are flipped at random.
+    Both have their weights α in the vote. A threshold of the second kind has the fewest errors on
+    labels that are flipped at random.
     """
 
     word: ClassVar[str] = "flipped_labels"

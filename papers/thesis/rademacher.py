@@ -202,11 +202,15 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     for (dataset, method, epsilon), group in bounds.groupby(
         ["dataset", "method", "epsilon"], sort=False
     ):
-        # Writing ε to a file may have changed its last bit.
+        # ε is compared with a tolerance, because writing it to a file may have changed its last
+        # bit.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
         fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["method"] == method) & same]
         if len(fresh) != 1:
-            raise ValueError(f"no accuracy of {method} on {dataset} at ε = {epsilon}")
+            raise ValueError(
+                f"table accuracy must have one row for {method} on {dataset} at ε = {epsilon}; "
+                f"got {len(fresh)}"
+            )
         of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]
         rows.append(
             {

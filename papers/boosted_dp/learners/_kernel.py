@@ -222,8 +222,9 @@ def _grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Avoid a branch: write the row to the next place from the left (yes) and from the right
-            # (no). Only the correct place is then passed; a later row overwrites the other one.
+            # Instead of a branch, write the row both to the next free place on the left (yes) and
+            # on the right (no). Then only the correct place counts as used, and a later row
+            # overwrites the other copy.
             moved[first] = row
             moved[last] = row
             first += yes

@@ -44,9 +44,10 @@ def link(q: float, alpha: float) -> float:
 
 @jit
 def inverse_link(margin: float, alpha: float) -> float:
-    """Return ψ⁻¹(z): ½ for |z| ≤ 2(1 − α), and above (below) ½ for larger (smaller) z.
+    """Return ψ⁻¹(z), a share in [0, 1], for a margin z.
 
-    With α = 0 it is 0 or 1 for |z| > 2.
+    It is ½ for |z| ≤ 2(1 − α), above ½ for larger z, and below ½ for smaller z. With α = 0 it is 0
+    for z < −2 and 1 for z > 2.
     """
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:

@@ -136,7 +136,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Drawn trees of two levels have the probabilities of the reference (chi-square test).
+    """Trees of two levels have the probabilities of the plain reference (chi-square test).
 
     The learner draws splits by rejection if ε is small, and by computed probabilities if ε is
     large.

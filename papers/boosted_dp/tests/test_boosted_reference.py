@@ -3,9 +3,9 @@
 The reference implementation encodes numbers in ten bins between the smallest and largest value of
 the file. This is not private, but is probably what the paper did. The reference reports means and
 standard deviations over 40 fits (four partitions into ten folds); where it reports no standard
-deviation, 0.1 is assumed. Its forests draw questions from all questions, even if no record can
-answer yes (or no). In this test our forests do so, too: on banknote their error is then 0.24,
-instead of 0.19 without such questions (means over 120 fits).
+deviation, 0.1 is assumed. Its forests also draw questions that all records at a node answer alike.
+In this test our forests do so, too: on banknote their error is then 0.24, instead of 0.19 without
+such questions (means over 120 fits).
 """
 
 import math

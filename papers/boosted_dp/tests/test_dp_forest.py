@@ -58,5 +58,5 @@ def test_the_majority():
 def test_a_file_whose_leaf_has_more_than_its_vote_is_refused():
     model = fitted()
     model.leaf_values_[0, 0] = 2
-    with pytest.raises(ValueError, match="a leaf has more than one vote"):
+    with pytest.raises(ValueError, match="the vote of a leaf is not between -1 and 1"):
         model._restore()

@@ -120,7 +120,11 @@ def by_levels(records, labels, triples, n_classes, criterion, depth):
 
 
 def random_tree_scores(records, labels, trees, n_classes, batch, learning_rate, unit):
-    """Boost complete trees with the given questions, and return the scores of all records."""
+    """Boost trees whose questions are given, and return the scores of all records.
+
+    `trees` has the questions of complete trees; each round trains `batch` trees. Residuals are
+    rounded to multiples of `unit`.
+    """
     n_outputs = 1 if n_classes == 2 else n_classes
     longest = 0.5 if n_classes == 2 else math.sqrt(0.5)
     share = 0.5 if n_classes == 2 else 1 / n_classes

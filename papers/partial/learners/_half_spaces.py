@@ -252,7 +252,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
         require(all(widths), "its half-spaces are of other columns")
 
     def _n_voting(self) -> int:
-        """Return the number of rounds, from the first on, that vote: all in this class."""
+        """Return how many of the first rounds vote; in this class all rounds vote."""
         return len(self.votes_)
 
     def _boost(

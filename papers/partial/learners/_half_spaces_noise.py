@@ -40,7 +40,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 
     Δ_t = w̄/((n − 1)w̲ + w̄). Here w̄ = min(c₂, e^{Σα⁺}) is the largest possible weight of a
     record, and w̲ = max(1/c₁, e^{Σα⁻}) the smallest one; the sums are over the positive and over
-    the negative α of the earlier rounds. Δ₁ = 1/n. It is proved for replace-one neighbours
+    the negative α of the earlier rounds. Δ₁ = 1/n. The formula is proved for replace-one neighbours
     (papers/partial/proofs.md, 'BRC').
     """
     _check_brc(n, c1, c2)
@@ -52,7 +52,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
     """Return the sensitivity w̄/n of BRC's edge in a round, given the α of the earlier rounds.
 
-    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. It is proved for
+    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. The formula is proved for
     replace-one neighbours (papers/partial/proofs.md, 'Edge').
     """
     _check_brc(n, 1.0, c2)

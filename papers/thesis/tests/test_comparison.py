@@ -78,8 +78,8 @@ def test_sparsity():
     error = math.hypot(0.489 / 2, 0.1 / math.sqrt(12))
     assert table.loc["features_mean", "proved_difference"] == pytest.approx(2 / error)
     assert table.loc["features_std", "proved_difference"] == pytest.approx(-2.83, abs=0.01)
-    # The percentage is the mean times a constant, so in standard errors both differ by the same
-    # number.
+    # The percentage is the mean times a constant, so both have the same difference in standard
+    # errors.
     percent = table.loc["features_percent", "proved_difference"]
     assert percent == pytest.approx(2 / error, rel=0.02)
 

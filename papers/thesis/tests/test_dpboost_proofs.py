@@ -59,9 +59,9 @@ def test_the_range_of_a_replacement_is_approached():
     def gain(*sides):
         return sum(part_gain(float(s), m, regularisation) for s, m in sides)
 
-    # There are n records with each sign. Before the first split's change, the record is on the side
-    # of records with the other sign, afterwards on the side with its own sign; in the second split
-    # it is the other way round.
+    # n records have each sign. In the first split, the replaced record moves from the side with the
+    # other sign (`apart`) to the side with its own sign (`together`); in the second split it moves
+    # back.
     apart = (-n + 1, n + 1), (n, n)
     together = (-n, n), (n + 1, n + 1)
     first = gain(*together) - gain(*apart)
@@ -104,8 +104,8 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
             np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
         )
         # `left` and `right` are the exact leaf values with n and n + 1 records. Two released values
-        # move the score to 0 or 2. Take the one on the side of `left` (beyond it, not between
-        # `left` and `right`), which is more likely with n records.
+        # move the score to 0 or 2. Take the value that is beyond `left`, seen from `right`: it is
+        # more likely with n records.
         reached = [0.0, 2.0]
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]

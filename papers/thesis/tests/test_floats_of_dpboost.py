@@ -45,7 +45,7 @@ def empty_and_others(kind):
 
 
 def test_dpboost_does_not_tell_empty_leaves_from_others():
-    """With naive noise the attack recognises every empty leaf and most of the other leaves.
+    """With naive noise the attack recognises every empty leaf, and many of the other leaves.
 
     With the curator's noise it cannot distinguish empty leaves from other leaves.
     """

@@ -155,5 +155,5 @@ def test_the_table_has_means_over_models_next_to_the_accuracy():
 
 
 def test_a_missing_accuracy_is_named():
-    with pytest.raises(ValueError, match="no accuracy of boost~proved on b"):
+    with pytest.raises(ValueError, match="accuracy must have one row for boost~proved on b"):
         rademacher.bound_table(bounds(), accuracy(["a"]))

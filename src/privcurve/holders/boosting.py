@@ -40,7 +40,7 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
     A node draws a column, then one of the column's questions, both uniformly. The result has the
     shape (n_trees, 2**depth − 1): positions in `questions`, or −1 if the domain has no question.
-    The draws become public, so `rng` must not draw any noise, too.
+    The trees become public, so no noise may be drawn from `rng`.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -103,5 +103,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return the factor by which Σ‖residual‖ estimates the curvature of the loss in one score."""
+    """Return the factor by which Σ‖residual‖ estimates the loss's curvature in one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

@@ -60,7 +60,7 @@ class Holder(Protocol):
         """Split a node: records that answer no go to node `left`, the others to `left + 1`."""
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return the position of the party's chosen question, as :func:`encode_vote` does."""
+        """Return the question for which the party votes, encoded by :func:`encode_vote`."""
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Return the position and the noisy gain of the question with the largest noisy gain."""
@@ -86,7 +86,7 @@ class Holder(Protocol):
         """Add up residuals and their norms by leaf: shape (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
-        """Add to each record's score the values of its leaves in the trees of the last `leaves`."""
+        """Add to each record's score the values of its leaves in the trees of the last round."""
 
 
 class HolderRows(NamedTuple):
@@ -225,7 +225,7 @@ class LocalHolder:
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return the position of the party's chosen question, as :func:`encode_vote` does."""
+        """Return the question for which the party votes, encoded by :func:`encode_vote`."""
         _, totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:

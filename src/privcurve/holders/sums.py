@@ -47,7 +47,7 @@ class MessageNoise(NamedTuple):
     what: str = ""  # name of the message's ledger entry
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
-        """Return one message: exact numbers plus the party's share of the noise, in its format."""
+        """Return one message in this format: exact numbers plus a share of the noise."""
         return self.messages([exact], curator)[0]
 
     def messages(self, exact: ArrayLike, curator: Curator) -> NDArray[Any]:

@@ -85,7 +85,7 @@ MOST_RECORDS = 2**31
 # The default share of a tree's budget for splits: the middle of the grid that the paper tries.
 TREE_SHARE = 0.5
 
-# Accountants for proved fits. Accounting by privacy loss distributions is missing, because it does
+# Accountants for proved fits. Accounting by privacy loss distributions is left out, because it does
 # not support calls that release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
@@ -310,8 +310,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _sensitivity(self, n: int, alpha: float) -> float:
         """Return the sensitivity of a split's score for `n` records with weights of at most 1.
 
-        It is linear in α: Δ₀ + α(Δ₁ − Δ₀), where Δ₀ and Δ₁ are the sensitivities for α = 0 and α =
-        1.
+        It is linear in α: Δ₀ + α(Δ₁ − Δ₀), if Δ₀ is the sensitivity for α = 0 and Δ₁ for α = 1.
         """
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
@@ -417,7 +416,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return the ledger's words for the noisy numbers of leaves in proved fits."""
+        """Return the words by which the ledger names the noisy numbers of leaves in proved fits."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:
@@ -431,7 +430,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     def _restore(self) -> None:
         shape = self.splits_.shape[:1]
-        require(self.leverages_.shape == shape, "it has not one leverage a tree")
+        require(self.leverages_.shape == shape, "it does not have one leverage for each tree")
         super()._restore()
 
     def _tree_values(self) -> Floats:

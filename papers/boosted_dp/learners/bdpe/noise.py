@@ -1,4 +1,4 @@
-"""Calibrate the published noise of BDPEα, with its ledger and the true status of the paper's claim.
+"""Calibrate the published noise of BDPEα, and state the true status of the paper's privacy claim.
 
 Proofs: papers/boosted_dp/proofs.md, 'Published noise'.
 """

@@ -133,8 +133,8 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _vote(self, weights: Floats, margins: Floats, call: Call, curator: Curator) -> Floats:
         """Return the noisy votes of a tree's leaves.
 
-        `weights` are the sealed numbers of positive and of negative records by leaf, `margins`
-        their differences.
+        `weights` are the sealed numbers of positive and negative records by leaf, and `margins` the
+        numbers of positive minus negative records.
         """
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, margins), 1.0, -1.0)
@@ -150,7 +150,9 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _restore(self) -> None:
         super()._restore()
         # If a vote were larger than 1, `_link` would compute a probability outside [0, 1].
-        require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
+        require(
+            (np.abs(self.leaf_values_) <= 1).all(), "the vote of a leaf is not between -1 and 1"
+        )
 
     def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))

@@ -57,9 +57,9 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     question is chosen by report noisy max on one machine (``single``), from noisy counts of all
     questions (``noisy_counts``), or from noisy counts of the questions for which the parties vote
     with noise (``local_rnm``). The guarantee is weaker than the paper's claim: see ``privacy_``. In
-    the paper's notation α is ε, LPF the share of ε for leaves, H the set of questions, G the
-    criterion, and a_d the budget of a node at depth d, α′ its part for a split. Where the paper is
-    ambiguous, this implementation does the following:
+    the paper's notation, α is ε, LPF is the share of ε for leaves, H is the set of questions, G is
+    the criterion, a_d is the budget of a node at depth d, and α′ is the part of a_d for a split.
+    Where the paper is ambiguous, this implementation does the following:
 
     - A1: `n_splits` limits the number of internal nodes, `depth` the number of levels of splits.
     - A2: below the root, the weight of a node and its split each get half of the node's budget.
@@ -144,7 +144,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     n_features_used_ : int
         Number of distinct questions of the tree.
     n_records_ : int
-        Number of training records. It is public, because replace-one neighbours have the same one.
+        Number of training records. It is public, because replace-one neighbours have the same.
     """
 
     _learner = "distributed_topdown"

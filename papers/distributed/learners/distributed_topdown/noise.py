@@ -49,8 +49,8 @@ NODES = "the nodes of a tree's level, and the parties"
 class LevelNoise:
     """The proved noise of a tree that grows level by level. Its arrays are read-only."""
 
-    # (n_levels,): the range of a choice, which is the ε that a level's votes spend; 0 without
-    # votes, infinite at ε = ∞.
+    # (n_levels,): for the votes of a level, the range of their privacy losses, which is their ε if
+    # δ = 0; 0 without votes, infinite at ε = ∞.
     ranges: Floats
     # (n_levels,): for the histograms of a level, their ε (Laplace noise) or sensitivity/σ
     # (Gaussian).
@@ -300,8 +300,8 @@ def _published_statement(
     growth = (1 - leaf_share) * epsilon
     level = growth / 2 if budget == DECAY else growth / n_splits
     weights = (growth - level) / 2
-    # The sensitivity in the ledger. With ``single`` it is in units of Δ(m), the paper's sensitivity
-    # of a gain at a node with m records, because m is secret.
+    # The ledger's sensitivity. With ``single`` the sensitivity Δ(m) of a gain depends on the secret
+    # number m of a node's records, so the ledger states it in units of Δ(m).
     bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
     ledger = [
         LedgerEntry(

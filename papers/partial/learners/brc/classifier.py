@@ -28,7 +28,7 @@ from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
 from . import Parameters
 
-# Algorithm 1 clips errors to between this number and 1 minus it, so that α is finite.
+# Algorithm 1 clips errors to [SMALLEST_ERROR, 1 − SMALLEST_ERROR], so that α is finite.
 SMALLEST_ERROR = 1e-9
 
 project_kernel = kernel(project_rows, rows=1)
