@@ -1,4 +1,4 @@
-"""Compute the values that some claims about this paper's results are checked on.
+"""Compute the values by which some claims about this paper's results are checked.
 
 Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
 """

@@ -118,8 +118,8 @@ def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
     A record is classified as positive if its bin is at least the threshold. If several thresholds
     have the fewest errors, the result is the smallest one.
     """
-    # The errors relative to threshold 0. If the threshold moves past a bin, the bin's negatives
-    # become right and its positives become wrong.
+    # Changes of the number of errors: if the threshold moves past a bin, the bin's negatives become
+    # right and its positives become wrong.
     steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
     return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
 
@@ -135,8 +135,8 @@ def vote_on_flipped_labels(
     """Run the rounds of BRC with thresholds that are best for labels flipped at random.
 
     In each round, each label is flipped with the probability `flips`. `codes` are the bins of the
-    records in the only column; `positive` says which labels are positive. The weights, errors and
-    noise are as in BRC, and use the labels that are not flipped.
+    records in the only column; `positive` says which records have the positive label. Weights,
+    errors and noise are as in BRC, and use the labels that are not flipped.
     """
     from privcurve.coding import scale_codes
     from privcurve.privacy.curator import Curator

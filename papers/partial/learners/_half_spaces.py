@@ -42,7 +42,7 @@ class PrivateWeights:
 
     @property
     def each(self) -> Floats:
-        """The weight of a single record, for each row (a row may count several equal records)."""
+        """For each row, the weight of one of the row's records."""
         return self._each / self._unit
 
     def estimate(self, wrong: Bools) -> float:

@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 NAME = "bdpe"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# Kinds of noisy answers that BDPEα releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that BDPEα releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS, STREAMS}
 
 

@@ -18,7 +18,7 @@ TREE = {"depth": 2, "n_holders": 2}
 # parties together then add all of it.
 HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
 
-# Kinds of noisy answers that the learner releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that the learner releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS, SHARES}
 
 

@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 NAME = "boosting_for_people"
 TWO: Mapping[str, Any] = {"n_rounds": 2}
 
-# Kinds of noisy answers that the learner releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that the learner releases; a test checks this on the cases below.
 RELEASED = {MINIMA, NUMBERS}
 
 

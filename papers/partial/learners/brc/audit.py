@@ -17,7 +17,7 @@ NAME = "brc"
 THREE: Mapping[str, Any] = {"n_rounds": 3}
 PARTIAL = {"public_columns": (1,)}
 
-# Kinds of noisy answers that BRC releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that BRC releases; a test checks this on the cases below.
 RELEASED = {NUMBERS, POINTS}
 
 

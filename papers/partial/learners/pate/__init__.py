@@ -18,8 +18,8 @@ class Parameters:
     """Hyperparameters of PATE."""
 
     n_teachers: int = parameter(50, low=1, size=True)
-    # A fit needs at least as many answers as records, so the contract check tries only values of at
-    # least the number of records in its tables.
+    # A fit needs at least as many answers as records. So the contract check tries only values that
+    # are not below the number of records in its tables.
     n_answers: int | None = parameter(None, int, low=1, tried=(10, 30))
 
 

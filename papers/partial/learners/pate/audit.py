@@ -13,7 +13,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 NAME = "pate"
 
-# Kinds of noisy answers that PATE releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that PATE releases; a test checks this on the cases below.
 RELEASED = {CHOICES}
 
 

@@ -12,7 +12,7 @@ from privcurve.audit.fits import CHOICES
 NAME = "dp_bagging"
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
 
-# Kinds of noisy answers that DP bagging releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that DP bagging releases; a test checks this on the cases below.
 RELEASED = {CHOICES}
 
 

@@ -18,7 +18,7 @@ MANY = (1, 2, 3, 40)
 # A setting with two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 
-# Kinds of noisy answers that DPBoost releases; a test compares them with the fits of all cases.
+# Kinds of noisy answers that DPBoost releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS}
 
 

@@ -53,8 +53,8 @@ CAVEAT_PUBLISHED = (
     "more than epsilon for a replaced record, 6.9 epsilon for an added one)"
 )
 
-# One ledger entry is for all of these together. It is charged only once, because they have disjoint
-# records.
+# Words in the ledger: the calls of all these trees and nodes share one entry, which is charged only
+# once, because their records are disjoint.
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
