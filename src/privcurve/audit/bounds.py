@@ -73,7 +73,7 @@ def epsilon_from_counts(
     """Return lower bounds on ε: ln((p − δ)/q), with a lower bound for p and an upper one for q.
 
     `hits_p` and `hits_q` count an event in `n` trials of each distribution. A result is too high
-    with probability at most `error`, half of which is for each of the two bounds.
+    with probability at most `error`: at most `error` / 2 for each of the two bounds.
     """
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)
@@ -83,5 +83,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest possible result of `epsilon_from_counts`, which is for `n` and 0 hits."""
+    """Return the largest possible result of `epsilon_from_counts`: `n` hits against 0 hits."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

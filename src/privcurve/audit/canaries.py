@@ -2,8 +2,8 @@
 
 A canary is a record in a bin of its own. A fair coin decides its label or, for add-remove
 neighbours, its presence. The attack guesses the coins of a table of many canaries from the fitted
-model. If the fit is (ε, δ)-private, a guess is right about as often as randomised response with ε
-at most. So one fit gives many trials.
+model. If the fit is (ε, δ)-private, hardly more guesses are right than if each guess were right
+with probability e^ε/(1 + e^ε). So one fit gives many trials.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_EPSILON = 50.0
 
 
 class Guesses(NamedTuple):
-    """The numbers of coins (one for each canary and fit), of guesses and of right guesses."""
+    """Counts coins (one for each canary and fit), guesses, and right guesses."""
 
     n_coins: int
     n_guessed: int
@@ -52,7 +52,7 @@ class Guesses(NamedTuple):
         if delta > 0 and right:
             # δ may turn i wrong guesses into right ones, with a probability of at most
             # 2 · n_coins · δ/i. This changes the result only if right − i, …, right − 1 guesses are
-            # right otherwise: `fewer[i - 1]` is the probability of that.
+            # right otherwise, which has the probability `fewer[i - 1]`.
             fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
             p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
         return min(p, 1.0)

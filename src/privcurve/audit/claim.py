@@ -65,8 +65,8 @@ class Claim:
     setting: Mapping[str, Any] = field(default_factory=dict)
     # `distribution(estimator, records)` returns the probability of each possible output of a fit.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)` returns the largest privacy loss of an output of a fit that the attack
-    # can show. A loss above ε refutes a claim with δ = 0.
+    # `loss(estimator, pair)` returns the largest privacy loss of an output of a fit, as far as the
+    # attack can show. A loss above ε refutes a claim with δ = 0.
     loss: LearnerLoss | None = None
     # `sample(estimator, pair, records, n, rng)` trains n times on `records`, one of the tables of
     # `pair`, and returns the outputs.
@@ -128,7 +128,7 @@ class Claim:
     def statement(self, side: Records) -> PrivacyStatement:
         """Fit the learner to `side`, and return the fit's privacy statement.
 
-        Raises ValueError if ε, δ or the relation of the statement is not that of this claim.
+        Raises ValueError if its ε, δ or neighbouring relation differs from this claim.
         """
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)

@@ -33,7 +33,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
-# The domains to try, each with the number of bins of every column, and the numbers of records.
+# Numbers of bins of the columns, and numbers of records, of the tables to try.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 

@@ -22,7 +22,7 @@ TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger of the bounds on ε from two tables, with the name of its table and its guesses.
+    """The larger of the bounds on ε from two tables, with the guesses and the name of that table.
 
     If there is no bound, `epsilon` is NaN, and `reason` says why.
     """
@@ -59,7 +59,7 @@ def measure(method: Method, n_fits: int = FITS) -> Measured:
         try:
             guesses = _guess(method, table, is_ordered, n_fits)
         # A learner, perhaps a user's, may raise any error on such a table. The error must not stop
-        # the study, whose runs would be lost.
+        # the study: its runs would be lost.
         except Exception as error:
             return Measured(reason=f"{type(error).__name__}: {error}")
         lower = guesses.refuted_epsilon(method.delta, REPORTED_ERROR / len(TABLES))
@@ -73,7 +73,7 @@ def _guess(method: Method, table: str, is_ordered: bool, n_fits: int) -> Guesses
     point = method.points[0]._replace(epsilon=EPSILON)
     parameters: dict[str, Any] = method.estimator_parameters(point, 1)
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
-        # On average, half of the canaries are present.
+        # The estimate of the number of records: on average, half of the canaries are present.
         parameters = {"n_estimate": pair.right.n // 2, **parameters}
     facts = Facts(pair.left.n_bins, (is_ordered,))
     learner = registry.make(method.learner, facts, parameters, method.claim)

@@ -73,7 +73,7 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether `right` exceeds `most` by more than five standard errors, hardly by chance."""
+        """Whether `right` exceeds `most` by five standard errors, which chance hardly explains."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:
@@ -103,7 +103,7 @@ def attack(
     n_fits: int = FITS,
     progress: Callable[[float], None] | None = None,
 ) -> Attack:
-    """Attack the fits that a request for a release describes.
+    """Attack fits with the learner and budget of a release: guess a record's secret from each fit.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def attack(
 def make_table(description: Description, request: Request) -> Records:
     """Return random records with the public facts of a description; labels depend on bins.
 
-    The number of records is that of the description or, for add-remove neighbours, the request's
+    The number of records is in the description or, for add-remove neighbours, in the request's
     parameter `n_estimate`.
     """
     domain, n = description.domain, description.n_rows
@@ -278,6 +278,6 @@ def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
 
 
 def with_unit(request: Request, description: Description) -> Request:
-    """Return the request with two facts of the description: persons as the unit, public columns."""
+    """Return the request, with the unit of privacy and the public columns of the description."""
     public = description.domain.public_names
     return replace(request, unit=description.unit, public=public)

@@ -40,10 +40,7 @@ class Pair:
 
     @property
     def labels(self) -> Floats:
-        """Signs with which Σ sign · score, over the rows of `canaries`, is larger on the left side.
-
-        This is a tendency: models that are fitted to the left side score its record by its label.
-        """
+        """Signs of the rows of `canaries`: Σ sign · score tends to be larger after a fit to `left`."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)

@@ -143,7 +143,7 @@ class Replay(Curator):
     On the first side, an answer is the one that `script` has for the event's place, or is drawn. On
     the second side, `leader` is the replay of the first side, whose answers are repeated. Drawn
     answers and public coins are functions of `seed`. For a party's curator, `path` has the index of
-    the party. The call with the name `redrawn` draws another batch than in the leader's fit.
+    the party. The call with the name `redrawn` gets another batch than in the leader's fit.
     """
 
     def __init__(
@@ -219,8 +219,8 @@ class Replay(Curator):
     def close(self) -> None:
         """End the fit: compute the exact values in compiled loops, and compare with the leader.
 
-        Raises BreachError if a call, run or party of the leader is missing, if the public coins
-        are not at the same place, or if a loop adds too much to its noise.
+        Raises BreachError if a call, run or party of the leader is missing, if the two fits drew
+        different numbers of public coins, or if a loop adds too much to its noise.
         """
         if self._leader is not None:
             if len(self.events) < len(self._leader.events):
@@ -308,8 +308,8 @@ class Replay(Curator):
     ) -> Floats:
         """Prescribe the minimum θ of the perturbed objective, and check that the solver finds it.
 
-        The random linear term b that leads to θ is −gradient(θ). So it differs between the two
-        sides, and gradient(θ) takes the part of the exact value.
+        The random linear term b that leads to θ is −gradient(θ), which differs between the two
+        sides. So gradient(θ) is compared in place of an exact value.
         """
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),

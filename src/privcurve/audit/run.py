@@ -160,7 +160,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``violated``, else ``stands`` if the found ε is above 0, else ``found nothing``."""
+    """Return ``violated`` for a refuted claim, ``found nothing`` without evidence, else ``stands``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

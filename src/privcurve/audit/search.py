@@ -35,7 +35,8 @@ N_THRESHOLDS = 64
 # they are treated as scores, on which thresholds are tried.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
-# Maximum number of columns to search in full, which is slow: those with the best quick estimates.
+# Maximum number of columns to search in full, as this is slow: the columns with the best quick
+# estimates of ε.
 MOST_COLUMNS = 6
 
 # Relative tolerance for the rounding of exact probabilities.
@@ -263,9 +264,9 @@ def _candidates(
 ) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
     """Yield families of nested sets as candidates for an event.
 
-    Each item is `event_of` (a function from an index to a set), `forward` (whether the sets are
-    to be more likely on the left side), and the numbers of hits of each set on the side where it is
-    to be more likely, and on the other side.
+    An item has four parts. `event_of` returns the set with a given index. `forward` says on which
+    side the sets should be more likely: True for the left one. Two arrays have the numbers of hits
+    of each set on that side, and on the other side.
     """
     sets = _outcome_sets if left.dtype.kind in "iu" else _tails
     for event_of, hits_left, hits_right in sets(left, right):

@@ -49,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns, padded with `ABSENT` to the larger widths of these and `like`'s."""
+        """Return the columns, padded with `ABSENT` so that both these states and `like` fit in."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):

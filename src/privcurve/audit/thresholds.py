@@ -26,8 +26,8 @@ from privcurve.privacy.mechanisms import SELECTIONS
 # A replay computes scores to a millionth, so that smaller distances would not be reliable.
 NEAR = (1e-3, 2e-3)
 
-# Noisy scores at which two candidates tie: 0, and a value that is rare in real fits. It detects a
-# loop that clips its noise, and so decides the second tie by its scores alone.
+# Noisy scores at which two candidates tie: 0, and a value that is rare in real fits. The second
+# value detects a loop that clips its noise, and so decides this tie by its scores alone.
 LEVELS = (0.0, 30.0)
 
 # Maximum number of decisions to try of an event, as each costs several fits. Half of them have the

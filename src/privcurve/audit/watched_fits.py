@@ -160,7 +160,7 @@ class Watch(Curator):
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
-        # The norm of the noise vector has a Gamma distribution, whose shape is the dimension.
+        # The norm of the noise vector has a Gamma distribution with the dimension as its shape.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt

@@ -109,8 +109,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 
     if not choice:
-        # Compute the probability of the label − as that of + with the opposite margin: 1 − P(+)
-        # would have no correct digits if it is small.
+        # The label − has the same probability as the label + with the opposite margin. To compute
+        # 1 − P(+) instead would lose the digits of small probabilities.
         plus, minus = ratios(left, right), ratios(-left, -right)
         far = FAR if one.kind == HANDED else 0.5
         likely = np.where(plus > minus, far, -far)

@@ -1,4 +1,4 @@
-"""Collect the claims that the audit attacks: those of this folder's modules and of the papers."""
+"""Collect the claims that the audit attacks, from this folder's modules and from the papers."""
 
 from __future__ import annotations
 

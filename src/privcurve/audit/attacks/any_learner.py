@@ -112,13 +112,15 @@ def recipe(
     Parameters
     ----------
     learner : str
+        Name in the registry.
     proved, published : sequence of dict
         The hyperparameters of claims with δ = 0, for these two calibrations.
     with_delta : sequence of dict, optional
-        The hyperparameters of claims with δ > 0; by default those of `proved`.
+        The hyperparameters of claims with δ > 0; by default `proved`.
     n_trainings : int
         Number of real fits on each table of each pair; three times as many if δ > 0.
     epsilon : float
+        The claimed ε.
     answers : bool
         Whether to yield claims to be attacked by worst answers.
     canary : bool

@@ -30,7 +30,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
-# `recipe` makes no claims to be attacked by tables of canaries here: `_canaries` makes them.
+# Leave out claims to be attacked by tables of canaries: `_canaries` makes these claims.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}

@@ -1,4 +1,4 @@
-"""List claims of single and boosted 1-rules, whose possible choices are few enough to enumerate."""
+"""List claims of 1-rules, single and boosted, whose choices are few enough to enumerate."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner can choose.
 
-    Mechanism and noise are those of the learner, but :func:`round_scores` computes the errors of
-    literals by other code than the learner's kernel.
+    The learner determines the mechanism and the noise, but :func:`round_scores` computes the errors
+    of literals: it is other code than the learner's kernel, which the audit tests.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise

@@ -97,10 +97,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: `SMALL` records of the target; the first gets the rarest bins.
-
-    The label of this first record flips.
-    """
+    """Return a pair of `SMALL` records of the target; one record, in the rarest bins, flips label."""
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
@@ -123,9 +120,9 @@ def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
     """Return the pair that attains the sensitivity of a split (docs/proofs.md, 'LazyBB: trees').
 
-    If the label flips, the first column's split gets a pure child, and the split of every other
-    column loses one. All columns but the first are equal, so that the tree almost certainly splits
-    by one of them.
+    A label flips. Then a child of the split by the first column becomes pure, and a pure child of
+    the split by every other column becomes impure. All columns but the first are equal, so that the
+    tree almost certainly splits by one of them.
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
@@ -137,9 +134,10 @@ COPIES = 400
 
 
 def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of many records, for trees with several levels; one changes all bins and label.
+    """Return a pair of many records; one record changes its bins in all columns, and its label.
 
-    On each level of the tree, this record leaves one node and enters another.
+    There are enough records for trees to grow. On each level this record leaves one node and enters
+    another.
     """
     return _move_between_leaves([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
@@ -191,7 +189,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: eight records; one, whose label the public column contradicts, moves.
+    """Return a pair of eight records; one moves, and the public column contradicts its label.
 
     A boosted learner that starts from the public column gives this record most of the weight.
     """

@@ -78,7 +78,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs that differ in one label; nearly all, or about half, are positive."""
+    """Return three pairs that differ in one label; labels are balanced, or mostly positive."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 
