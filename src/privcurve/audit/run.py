@@ -160,7 +160,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``violated`` for a refuted claim, ``found nothing`` without evidence, else ``stands``."""
+    """Return ``violated`` for a refuted claim, ``found nothing`` for ε ≤ 0, and else ``stands``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

@@ -97,7 +97,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of `SMALL` records of the target; one record, in the rarest bins, flips label."""
+    """Return a pair of `SMALL` records of `target`; the label of one, in the rarest bins, flips."""
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
