@@ -242,7 +242,7 @@ SELECTION = Case(
 
 @mutant(
     "the number of runs is kept", "a secret of the selection", by(check_runs, SELECTION),
-    POST_PROCESSING, "n_runs_ differ with runs that are not kept", TunedClassifier, "_train_runs",
+    POST_PROCESSING, "n_runs_ depend on runs that are not selected", TunedClassifier, "_train_runs",
 )  # fmt: skip
 def the_number_of_runs_is_kept(original, self, candidates, epsilons, drawn, *given):
     self.n_runs_ = len(drawn)

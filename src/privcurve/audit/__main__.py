@@ -1,4 +1,4 @@
-"""The contract checks of learners and releases: ``python -m privcurve.audit contract …``."""
+"""Check the contract of learners and releases: ``python -m privcurve.audit contract …``."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NOT_SEEN = (
     "follows from a key."
 )
 
-# A function that checks a case, and the case.
+# A check, and the case that it checks.
 Job = tuple[Callable[[Case], Verdict], Case]
 
-# Marks before and after the table in docs/research/audit.md.
+# Lines around the table in docs/research/audit.md: `insert_table` replaces what is between them.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_releases(names: Sequence[str]) -> int:
-    # Imported late, as the checks of a release import most of the package.
+    # This import is slow, as it loads most of the package, and only this command needs it.
     from privcurve.audit.release import check_release, releasable, requests
 
     broken = tried = 0
@@ -174,7 +174,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
 
 
 def insert_table(text: str, document: str) -> str:
-    """Return a document with a table between its `MARKS`, or the table if it has no marks."""
+    """Return `document` with the table `text` between the `MARKS`; without marks, only `text`."""
     before, first, rest = document.partition(MARKS[0])
     if not first or MARKS[1] not in rest:
         return text
