@@ -373,7 +373,7 @@ def _expand_grid(
     ]
     for setting in settings:
         # Checked first: NaN has no canonical JSON.
-        registry.check_parameters(entry.name, setting)
+        entry.check_parameters(setting)
     # Two settings can be equal only if an axis has equal values; otherwise the check is skipped.
     if any(len(set(map(canonical.text, values))) < len(values) for values in grid.values()):
         times = Counter(map(canonical.text, settings))

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
@@ -532,7 +532,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _check_parameters(self) -> None:
         registered = entry(self._learner)
         parameters = self.get_params(deep=False)
-        check_parameters(self._learner, self._setting(), parameters.get("calibration"))
+        registered.check_parameters(self._setting(), parameters.get("calibration"))
         budget = {key: parameters[key] for key in OFFERED if key in parameters}
         if why := registered.refuses(**budget):
             raise ValueError(why)

@@ -137,8 +137,8 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     name = request.learner
     try:
         entry = registry.entry(name)
-        registry.check_parameters(name, request.parameters)
-        registry.check_proved(name, request.parameters)
+        entry.check_parameters(request.parameters)
+        entry.check_proved(request.parameters)
         if name not in LEARNERS or not entry.proved:
             proved = [key for key, own in LEARNERS.items() if own.proved and not own.requires]
             raise ValueError(
