@@ -130,7 +130,7 @@ def attack(
         )
     if n_fits < LEAST:
         raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer show nothing")
-    check_parts(request.learner, request.parameters, description)
+    check_parts(request, description)
     estimator = make_estimator(request, description.domain)
     table = (
         make_table(description, request)
