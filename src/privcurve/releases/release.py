@@ -143,8 +143,7 @@ def release(
     open_parts = _check_engine(description, engine, scheduler)
     data = _load_data(description, watch)
     if tell is not None:
-        facts = {**vars(data), "domain": data.domain.to_dict()}
-        for note in datasets.data_notes(facts):
+        for note in datasets.data_notes({**vars(data), "domain": data.domain.to_dict()}):
             tell(note)
     digests = {data.checksum, *data.sources.values()}
     places = holdout.read_places(data, description, watch) if request.holdout else None
@@ -153,6 +152,7 @@ def release(
         parts = holdout.split(places, request)
     n_train = data.n_rows if parts is None else len(parts.train)
     remark = rehearse(request, description, estimator, n_train)
+    facts = _collect_facts(request, data)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     if unfinished is not None:
@@ -165,7 +165,7 @@ def release(
                 ledger.check(budget, price, large_delta)
             # Make a new seed only after these checks: a refused release must leave no file.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
-            facts = _collect_facts(request, data, run_seed, token)
+            facts |= {"seed": seeds.public_name(run_seed), "token": token}
             if tell is not None and remark:
                 tell(remark)
             if unfinished is None:
@@ -218,9 +218,9 @@ def release(
         with budget_ledger.lock_releases(RELEASES):
             # Another release may have written to the same folder since the first check.
             _check_free(output, home)
-            facts = {"folder": str(folder), "model": _write(released), "delta": stated.delta}
+            end = {"folder": str(folder), "model": _write(released), "delta": stated.delta}
         if is_choice(request.learner):
-            facts["kept"] = released.learner_name
+            end["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
             # The price stays spent, as the failure may depend on a record, and others may see it.
@@ -234,7 +234,7 @@ def release(
             raise
         raise spent from error
     try:
-        ledger.close(entry, budget_ledger.DONE, facts)
+        ledger.close(entry, budget_ledger.DONE, end)
     except (WriteError, KeyboardInterrupt) as error:
         kind = ReleaseError if isinstance(error, WriteError) else KeyboardInterrupt
         raise kind(
@@ -333,10 +333,8 @@ def _load_data(
 # Training --------------------------------------------------------------------------
 
 
-def _collect_facts(
-    request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
-) -> dict[str, Any]:
-    """Return what the ledger stores of a release in addition to the price."""
+def _collect_facts(request: Request, data: Dataset | PartedDataset) -> dict[str, Any]:
+    """Return what the ledger stores of a release in addition to price, seed and token."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
@@ -348,8 +346,6 @@ def _collect_facts(
         "holdout": {"share": request.holdout, "query": holdout.WHAT} if request.holdout else None,
         "checksum": data.checksum,
         "sources": dict(data.sources),
-        "seed": seeds.public_name(seed),
-        "token": token,
     }
 
 
