@@ -19,7 +19,7 @@ from mistakes_any import NOISY_BAYES, NOISY_MAJORITY, TUNED, replacement_of
 from test_mistakes_elsewhere import NAMED
 from test_release_contract import share_of_positive
 
-from privcurve import models, parts
+from privcurve import models
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, EPSILONS, cases_of
 from privcurve.audit.distant import check_distant, check_in_parts
@@ -31,6 +31,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.tuned import TunedClassifier
+from privcurve.privacy import parts
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration import trees

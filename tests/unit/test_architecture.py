@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/privcurve"
 
 SHARED = {
     *("progress", "files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras"),
-    *("errors", "parts", "home", "own", "given", "papers", "sources", "stored"),
+    *("errors", "home", "own", "given", "papers", "sources", "stored"),
 }
 
 BOTTOM = {"privacy", "kernels", "analysis"}
@@ -24,11 +24,10 @@ ALLOWED = {
     "privacy": {"kernels"},
     "kernels": set(),
     "analysis": set(),
-    "datasets": set(),
+    "datasets": {"privacy"},
     "figures": {"analysis"},
     "tables": {"analysis"},
-    "holders": {"privacy", "kernels"},
-    "learners": {"holders", "privacy", "kernels"},
+    "learners": {"privacy", "kernels"},
     # privacy.budget has the names of the neighbouring relations.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
     # It stores its findings on a user's own learners in releases/, and attacks copies of a dataset.
@@ -37,7 +36,7 @@ ALLOWED = {
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"papers' learners", "outputs", "experiments", *MIDDLE, *BOTTOM},
     # A learner of a paper, like any learner of the project, and its audit.
-    "papers' learners": {"holders", "learners", "privacy", "kernels"},
+    "papers' learners": {"learners", "privacy", "kernels"},
     "papers' audits": {"audit", "privacy"},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
     "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
@@ -139,6 +138,11 @@ DATASETS = {
     "coding": {"reading", *WORDS},
     "describing": None,  # all of it
 }
+
+
+def test_datasets_take_only_partitioned_records_from_privacy():
+    imports = set().union(*map(imported_modules, (n for n in MODULES if room_of(n) == "datasets")))
+    assert {name for name in imports if room_of(name) == "privacy"} == {"privacy.parts"}
 
 
 def test_the_packages_of_datasets_are_imported_by_their_init_only():
@@ -245,7 +249,8 @@ HANDED_A_STREAM = {
 
 # Modules that may open sealed values: curators, parts and holders, whose answers are sealed or
 # noisy.
-OPENS = {"privacy.curator", "privacy.rows", "privacy.sums", "parts", "holders.holder"}
+OPENS = {*(f"privacy.{name}" for name in ("curator", "parts", "rows", "sums"))}
+OPENS.add("learners.holders.holder")
 
 
 def noise_functions_called(nodes):
@@ -378,8 +383,8 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
 # Arithmetic: stored numbers are computed by kernels/arithmetic.py -----------------------------
 
 STORED = {
-    *("kernels", "privacy", "learners", "holders", "datasets", "experiments", "models"),
-    *("releases", "coding", "parts", "papers' learners"),
+    *("kernels", "privacy", "learners", "datasets", "experiments", "models"),
+    *("releases", "coding", "papers' learners"),
 }
 
 # Functions whose last bits depend on the processor or the C library.

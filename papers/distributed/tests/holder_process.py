@@ -10,7 +10,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 def serve(pipe):
     """Answer requests about the rows of the last "begin" message, until a "stop" message."""
-    from privcurve.holders.holder import LocalHolder
+    from privcurve.learners.holders.holder import LocalHolder
 
     holder = None
     while True:

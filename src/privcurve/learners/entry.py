@@ -265,7 +265,7 @@ class LearnerEntry:
         classes does not change the estimate.
     in_parts : mapping of str to tuple, or None
         The values of hyperparameters with which the learner can be trained on partitioned records
-        (:mod:`privcurve.parts`). Empty: with all values; None: with no values.
+        (:mod:`privcurve.privacy.parts`). Empty: with all values; None: with no values.
     peak : tuple of float, optional
         Memory of a training: bytes per record, and bytes per value (one encoded column of one
         record) if bins have one byte. See `registry.training_bytes`.

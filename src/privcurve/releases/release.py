@@ -22,12 +22,12 @@ from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.splits import distinct_records
 from privcurve.files import WriteError, check_room, replace_text
-from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import KNOWN, REFUTED, PrivacyStatement
+from privcurve.privacy.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import budget_ledger, card, holdout
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
@@ -87,7 +87,7 @@ def release(
         the same noise and at no additional price.
     engine : str
         The engine that computes sums over partitioned records: ``local``, the default, or ``dask``
-        (:mod:`privcurve.parts`). Records that are not partitioned train in this process.
+        (:mod:`privcurve.privacy.parts`). Records that are not partitioned train in this process.
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; by default, Dask starts
         workers on this machine.
