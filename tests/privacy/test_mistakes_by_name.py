@@ -24,7 +24,6 @@ from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, EPSILONS, cases_of
 from privcurve.audit.distant import check_distant, check_in_parts
 from privcurve.audit.kept_runs import check_runs
-from privcurve.audit.release import CLASSES, PERSONS, check_release, requests
 from privcurve.audit.replay_fits import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY
 from privcurve.learners import base, tuned
 from privcurve.learners.base import CodedClassifier
@@ -40,6 +39,7 @@ from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import Runs, runs
 from privcurve.releases import evaluation, holdout
 from privcurve.releases import release as releasing
+from privcurve.releases.contract import CLASSES, PERSONS, check_release, requests
 from privcurve.releases.request import Request
 
 pytestmark = pytest.mark.usefixtures("announced_margin")

@@ -30,8 +30,8 @@ ALLOWED = {
     "learners": {"privacy", "kernels"},
     # privacy.budget has the names of the neighbouring relations.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    # It stores its findings on a user's own learners in releases/, and attacks copies of a dataset.
-    "audit": {"learners", "datasets", "privacy", "kernels", "releases", "models", "experiments"},
+    # It stores its findings on a user's own learners, and attacks copies of a dataset.
+    "audit": {"learners", "datasets", "privacy", "kernels", "experiments"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"papers' learners", "outputs", "experiments", *MIDDLE, *BOTTOM},
@@ -39,7 +39,7 @@ ALLOWED = {
     "papers' learners": {"learners", "privacy", "kernels"},
     "papers' audits": {"audit", "privacy"},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
-    "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
+    "releases": {"audit", "models", "experiments", *MIDDLE, *BOTTOM},
     "cli": {"releases", "models", "workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
 }
 
@@ -226,8 +226,8 @@ EXCEPTIONS = {
         "gamma": "a law of SciPy, of which none is drawn",
     },
     "audit.fits": {"default_rng": SCRIPT},
-    "audit.release": {"default_rng": SCRIPT},
-    "audit.own_table": {"default_rng": SCRIPT},
+    "releases.contract": {"default_rng": SCRIPT},
+    "releases.attack": {"default_rng": SCRIPT},
     "releases.holdout": dict.fromkeys(("Generator", "PCG64"), SAMPLES),
     "releases.judgement": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
 }
@@ -423,6 +423,10 @@ USES = {
     ("datasets.describing.columns", "math.log10"): "a draft's proposal, by whole powers of ten",
     ("datasets.describing.columns", POWER): "a draft's proposal, by whole powers of ten",
     ("datasets.reading.idx", POWER): "of whole numbers",
+    **{
+        ("releases.attack", use): "makes up a table, to count the right guesses about it"
+        for use in (PRODUCT, UNSTABLE, "Generator.beta")
+    },
 }
 
 

@@ -271,7 +271,7 @@ def draw(result: Attack) -> Figure:
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
     """Return the largest share of true positives under (ε, δ) for each share of false positives."""
-    odds = math.exp(min(epsilon, 700.0))
+    odds = words.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 
 
