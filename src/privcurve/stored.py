@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privcurve.lazy import pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPOKEN, STORED = "proved", "certified"
 

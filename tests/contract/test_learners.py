@@ -104,7 +104,7 @@ def test_defaults_and_public_facts_match_the_estimator(name):
     assert own - COMMON - facts - relation == set(learner.parameters)
     assert all(p.admits(p.default) for p in learner.parameters.values())
     assert set(learner.needs) <= set(signature) & {f.name for f in fields(Facts)}
-    registry.check_parameters(name, learner.defaults)
+    learner.check_parameters(learner.defaults)
 
 
 @each_learner

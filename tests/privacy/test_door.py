@@ -12,11 +12,11 @@ from randomgen import DSFMT, MT19937, PCG32
 from privcurve.learners.boosting import aim
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.shared import sealing
-from privcurve.parts import Totals
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.curator import EXACT, Call, Curator
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import Totals
 from privcurve.privacy.sealed import SealedError
 
 pytestmark = pytest.mark.usefixtures("announced_margin")

@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.placement import deal, draw_placement
-from privcurve.holders.sums import MessageNoise
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.learners.holders.holder import Ballot, HolderRows, LocalHolder
+from privcurve.learners.holders.placement import deal, draw_placement
+from privcurve.learners.holders.sums import MessageNoise
+from privcurve.learners.holders.transcript import Transcript
 
 N_HOLDERS = 3
 HOST = "127.0.0.1"
@@ -150,7 +150,7 @@ def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generato
 
 
 class RemoteHolder:
-    """A party behind a socket; it implements :class:`~privcurve.holders.holder.Holder`."""
+    """A party behind a socket; it implements :class:`~privcurve.learners.holders.holder.Holder`."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire

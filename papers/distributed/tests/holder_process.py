@@ -13,7 +13,7 @@ def serve(pipe):
 
     A "begin" message brings the rows of a party; later requests are about these rows.
     """
-    from privcurve.holders.holder import LocalHolder
+    from privcurve.learners.holders.holder import LocalHolder
 
     holder = None
     while True:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from privcurve.audit.pairs import records
-from privcurve.holders.boosting import draw_trees
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
+from privcurve.learners.holders.boosting import draw_trees
 from privcurve.learners.registry import make
 from privcurve.privacy.curator import Curator
 

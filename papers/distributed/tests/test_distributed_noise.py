@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.holders.holder import HolderRows, LocalHolder, published_scale
-from privcurve.holders.sums import Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.form import bin_codes
+from privcurve.learners.holders.holder import HolderRows, LocalHolder, published_scale
+from privcurve.learners.holders.sums import Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.papers.distributed.learners.distributed_topdown.best_first import (
     BestFirstPlan,
     grow_best_first,

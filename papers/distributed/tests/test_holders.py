@@ -11,10 +11,10 @@ from holder_process import Process
 from made_learners import small_problem
 
 from privcurve.audit.pairs import records
-from privcurve.holders.holder import NONE
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
+from privcurve.learners.holders.holder import NONE
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.registry import estimator_class, make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.budget import PROVED

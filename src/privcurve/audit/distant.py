@@ -30,8 +30,8 @@ from privcurve.audit.replay_fits import CHARGE, BreachError, Replay
 from privcurve.coding import Records
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
-from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
+from privcurve.privacy.parts import OpenPart, PartedRecords, Threads
 
 # Numbers of bins of the columns, and numbers of records, of the tables to try.
 DOMAINS = (BINS, REAL_BINS, (33, 40))

@@ -25,7 +25,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import sha256_of
 from privcurve.files import replace_file, replace_text
-from privcurve.parts import Part, PartedRecords, PartSubset, labels_of
+from privcurve.privacy.parts import Part, PartedRecords, PartSubset, labels_of
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"

@@ -18,7 +18,7 @@ from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
-from privcurve.parts import Part, digest_of, labels_of
+from privcurve.privacy.parts import Part, digest_of, labels_of
 
 # Prefix of the name of a folder of parts: PARTS, or UNFINISHED while the parts are written.
 PARTS = "parts-"

@@ -389,7 +389,7 @@ def _expand_grid(
     for setting in settings:
         # This check comes before the comparison as texts: it refuses NaN, which has no canonical
         # JSON.
-        registry.check_parameters(entry.name, setting)
+        entry.check_parameters(setting)
     # Two settings can be equal only if an axis has two equal values, which is quick to test.
     if any(len(set(map(canonical.text, values))) < len(values) for values in grid.values()):
         times = Counter(map(canonical.text, settings))

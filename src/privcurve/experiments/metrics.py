@@ -12,8 +12,8 @@ import numpy as np
 from privcurve.analysis.measures import CHANCES, MEASURES, RANKS, SCORES, right_answers
 from privcurve.coding import Records
 from privcurve.experiments import canonical
-from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import implies
+from privcurve.privacy.parts import PartedRecords, Totals
 
 # Number of rows that are scored at once, which limits the memory of the scores.
 AT_ONCE = 65_536

@@ -16,8 +16,8 @@ from privcurve.datasets import (
     stratified_folds,
 )
 from privcurve.experiments import canonical
-from privcurve.parts import PartedRecords
 from privcurve.privacy import seeds
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.seeds import Seed
 
 TEST = "test"

@@ -19,9 +19,9 @@ from privcurve.experiments.runs import Run, RunIds
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)

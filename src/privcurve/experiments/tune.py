@@ -49,7 +49,7 @@ def setting(
     parameters = {word: tune[word] for word in _PARAMETERS if word in tune}
     content = {"learner": entry.name, "settings": axes, **parameters}
     try:
-        registry.check_parameters(tuning.NAME, content)
+        registry.entry(tuning.NAME).check_parameters(content)
     except ValueError as error:
         raise ValueError(f"tune: {error}") from None
     tuning.candidates_of(entry.name, axes)

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
@@ -49,7 +49,6 @@ from privcurve.learners.shared.checks import (
     warn_of_size,
 )
 from privcurve.learners.shared.explained import Explained
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
@@ -61,11 +60,9 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.reach import PLAIN
 from privcurve.stored import stored
-
-if TYPE_CHECKING:
-    from privcurve.datasets.public_schema import Schema
 
 # Attributes that scikit-learn sets, in `set_fit_request`, pipelines and searches; a fit keeps them.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
@@ -133,7 +130,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
-    schema: Schema | None = None
+    # A privcurve.Schema: learners do not import the package `datasets`.
+    schema: Any = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
     _fitted_parameters: Mapping[str, Any] = field(init=False)
@@ -535,7 +533,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _check_parameters(self) -> None:
         registered = entry(self._learner)
         parameters = self.get_params(deep=False)
-        check_parameters(self._learner, self._setting(), parameters.get("calibration"))
+        registered.check_parameters(self._setting(), parameters.get("calibration"))
         budget = {key: parameters[key] for key in OFFERED if key in parameters}
         if why := registered.refuses(**budget):
             raise ValueError(why)

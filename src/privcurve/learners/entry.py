@@ -16,6 +16,7 @@ from privcurve.privacy.budget import (
     check_budget,
     explain_renamed,
 )
+from privcurve.schema import suggestion
 
 # The largest integer hyperparameter (rounds, trees, …): larger models do not fit in memory.
 MOST = 10**9
@@ -265,7 +266,7 @@ class LearnerEntry:
         classes does not change the estimate.
     in_parts : mapping of str to tuple, or None
         The values of hyperparameters with which the learner can be trained on partitioned records
-        (:mod:`privcurve.parts`). Empty: with all values; None: with no values.
+        (:mod:`privcurve.privacy.parts`). Empty: with all values; None: with no values.
     peak : tuple of float, optional
         Memory of a training: bytes per record, and bytes per value (one encoded column of one
         record) if bins have one byte. See `registry.training_bytes`.
@@ -351,6 +352,55 @@ class LearnerEntry:
     def delta_passed(self, delta: float) -> float:
         """Return `delta`, or 0 if the learner supports only pure differential privacy."""
         return float(delta) if self.approximate else 0.0
+
+    def check_parameters(
+        self, parameters: Mapping[str, object], calibration: str | None = None
+    ) -> None:
+        """Check hyperparameters of the learner; the others have their defaults.
+
+        Raises ValueError if the learner has no such parameter, or if a value is out of range, has
+        no effect together with the other values (unless it is the default), or is not supported by
+        the calibration.
+        """
+        for key, value in parameters.items():
+            if key not in self.parameters:
+                hint = suggestion(key, self.parameters)
+                allowed = ", ".join(self.parameters) or "none"
+                raise ValueError(
+                    f"{self.name} has no parameter {key!r}{hint} Its parameters: {allowed}."
+                )
+            if not self.parameters[key].admits(value):
+                raise ValueError(
+                    f"{self.name}: {key} must be {self.parameters[key]}; got {value!r}."
+                )
+        completed = self.complete(parameters)
+        for key, value in parameters.items():
+            if value == self.parameters[key].default:
+                continue
+            for other, values in self.parameters[key].used_with.items():
+                if completed[other] not in values:
+                    raise ValueError(
+                        f"{self.name}: {key} = {value!r} has no effect with {other} = "
+                        f"{completed[other]!r}: leave it out, or give {other} = "
+                        f"{' or '.join(map(repr, values))}."
+                    )
+            for restricted, only in self.parameters[key].only.items():
+                if restricted in (ANY, value) and calibration not in (None, only):
+                    raise ValueError(
+                        f"{self.name}: {key} = {value!r} needs calibration = {only!r}; got "
+                        f"{calibration!r}: leave it out, or change the calibration."
+                    )
+
+    def check_proved(self, parameters: Mapping[str, object]) -> None:
+        """Raise ValueError if a hyperparameter has a value without a proved guarantee."""
+        for key, value in parameters.items():
+            declared = self.parameters[key]
+            if isinstance(value, str) and value in declared.unproved:
+                proved = [repr(one) for one in declared.choices if one not in declared.unproved]
+                raise ValueError(
+                    f"{self.name}: {key} = {value!r} has no proved guarantee: "
+                    f"{declared.unproved[value]}. Give {key} = {' or '.join(proved)}."
+                )
 
     def refuses(self, **terms: Any) -> str:
         """Return the reason why the learner does not support a request; empty if it supports it.

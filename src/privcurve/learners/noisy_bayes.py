@@ -19,10 +19,10 @@ from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import PublicStart, StartClassifier
 from privcurve.learners.shared.roles import PublicRows
-from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.parts import PartedRecords, Totals
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
 # Names of the mechanism calls in the ledger.

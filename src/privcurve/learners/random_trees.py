@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
-from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import sums_of
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_trees, ask_two_columns, bin_codes
 from privcurve.learners.entries.parameters import RandomTreesParameters
+from privcurve.learners.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import sums_of
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
-from privcurve.parts import PartedRecords
 from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         of the noise. To protect records from a curious party, count this party too: it knows its
         own share.
     placement : str
-        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.learners.holders.placement.deal`.
     epsilon, delta : float
         The budget; δ > 0.
     calibration : str
@@ -188,7 +188,7 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         questions : Questions
             All questions that a node can have.
         drawn : ndarray
-            The trees from :func:`privcurve.holders.boosting.draw_trees`.
+            The trees from :func:`privcurve.learners.holders.boosting.draw_trees`.
         transcript : Transcript
             It records the sizes of the parties' messages.
         done : callable, optional

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.holders.holder import NONE, Ballot, Holder
-from privcurve.holders.sums import MessageNoise, Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, family_gains
 from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.learners.holders.holder import NONE, Ballot, Holder
+from privcurve.learners.holders.sums import MessageNoise, Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import LAPLACE
 
 from .noise import LOCAL_RNM, SINGLE, PublishedNoise

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats
-from privcurve.holders.holder import Ballot, Holder
-from privcurve.holders.sums import MessageNoise, Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
 from privcurve.kernels.holder_counts import Questions, places_of, split_values, weighted_impurity
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
+from privcurve.learners.holders.holder import Ballot, Holder
+from privcurve.learners.holders.sums import MessageNoise, Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 
 from .noise import LevelNoise

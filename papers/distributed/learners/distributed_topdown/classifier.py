@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import CENTRAL, LOCAL, sums_of
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import PROVED, PUBLISHED
@@ -100,7 +100,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
         With ``secure_sum``: the number of parties that may reveal, or subtract, their shares of the
         noise. Count a curious party too, because it knows its own share.
     placement : str
-        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.learners.holders.placement.deal`.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` (two classes) or ``zero_one``.
     budget : str, optional

@@ -25,7 +25,6 @@ from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
 from privcurve.learners.entries.parameters import EstimateParameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import (
     CLIP,
@@ -36,6 +35,7 @@ from privcurve.privacy.calibration.privgam import (
 )
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

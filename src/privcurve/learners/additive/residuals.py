@@ -13,9 +13,9 @@ from privcurve.coding import Codes, Floats, Ints, Records, bin_starts, merge_bin
 from privcurve.kernels.arithmetic import expits
 from privcurve.kernels.privgam import CodedRows, count_labels, residual_sums
 from privcurve.kernels.privgam_many import Clipping, class_residual_sums
-from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
+from privcurve.privacy.parts import PartedRecords, Totals
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
 # Scores are integer multiples of 2^-SCORE_BITS. The margin of a record is its score times the sign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,8 @@ from privcurve.learners.registry import entry
 from privcurve.learners.shared.checks import MOST_NAMED, plain_number
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-if TYPE_CHECKING:
-    from privcurve.datasets.public_schema import Schema
 
-
-def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
+def schema_facts(learner: Any, schema: Any, y: object) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines.
 
     They are the public facts. If the schema has a unit of privacy (a person with several rows),
@@ -63,7 +60,7 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
     )
 
 
-def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+def positions_of(schema: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """Return the position of each label among the fitted classes.
 
     If some label differs from all classes, e.g. by its spelling, the schema converts the labels.
@@ -72,7 +69,8 @@ def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) ->
     given = labels.tolist()
     if labels.dtype.kind != "M" and place.keys() >= set(given):
         return np.array([place[label] for label in given], dtype=np.int64)
-    return schema.positions(labels)
+    positions: Ints = schema.positions(labels)
+    return positions
 
 
 def positions_need_rows(learner: Any, y: Any) -> bool:
@@ -91,10 +89,11 @@ def positions_need_rows(learner: Any, y: Any) -> bool:
     return are and any(number in classes for number in numbers)
 
 
-def training_rows(schema: Schema | None, X: object, counts: object) -> NDArray[np.intp] | slice:
+def training_rows(schema: Any, X: object, counts: object) -> NDArray[np.intp] | slice:
     """Return the rows to train on: all, or at most `schema.at_most` of each person (the unit)."""
     if schema is None or schema.at_most is None:
         return slice(None)
     if counts is not None:
         raise ValueError("counts must be left out if the schema has a unit: each row is one record")
-    return schema.training_rows(X)
+    rows: Ints = schema.training_rows(X)
+    return rows

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from privcurve.coding import Codes, Ints, Records
-from privcurve.holders.holder import Holder, HolderRows, LocalHolder
-from privcurve.holders.in_parts import PartedHolder
-from privcurve.holders.placement import Draws, deal, draw_placement
-from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.entries.parameters import HolderParameters
+from privcurve.learners.holders.holder import Holder, HolderRows, LocalHolder
+from privcurve.learners.holders.in_parts import PartedHolder
+from privcurve.learners.holders.placement import Draws, deal, draw_placement
+from privcurve.learners.holders.sums import CENTRAL, LOCAL
 from privcurve.learners.registry import entry
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import ordered_columns
-from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, REFUTED, PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.sealed import kernel
 
 

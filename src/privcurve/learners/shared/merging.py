@@ -14,8 +14,8 @@ import numpy as np
 
 from privcurve.coding import Codes, Ints, Records, code_type, merge_bins
 from privcurve.learners.registry import entry
-from privcurve.parts import SealedRecords
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import SealedRecords
 from privcurve.privacy.sealed import kernel
 
 

@@ -120,8 +120,8 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         for setting in settings
     ]
     for setting in settings:
-        registry.check_parameters(name, setting)
-        registry.check_proved(name, setting)
+        entry.check_parameters(setting)
+        entry.check_proved(setting)
         if why := entry.refuses(neighbours=REPLACE_ONE, setting=setting):
             raise ValueError(f"{NAME} supports {REPLACE_ONE} neighbours: {why}")
     return tuple(settings)

@@ -131,7 +131,7 @@ def attack(
         )
     if n_fits < LEAST:
         raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer show nothing")
-    check_parts(request.learner, request.parameters, description)
+    check_parts(request, description)
     estimator = make_estimator(request, description.domain)
     table = (
         make_table(description, request)
@@ -273,7 +273,7 @@ def draw(result: Attack) -> Figure:
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
     """Return the largest rate of true positives that (ε, δ) allows at each rate `false`."""
-    odds = math.exp(min(epsilon, 700.0))
+    odds = words.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 
 

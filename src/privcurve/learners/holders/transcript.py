@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import MessageNoise, Sums
+from privcurve.learners.holders.sums import MessageNoise, Sums
 
 
 @dataclass

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.holder_counts import (
     Questions,
     family_counts,
@@ -21,6 +20,7 @@ from privcurve.kernels.holder_counts import (
 from privcurve.kernels.random_trees import DrawnTrees, residuals, sum_leaves
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.sealed import kernel, open_values, seal

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Records
-from privcurve.holders.holder import HolderRows, leaf_sums
-from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
-from privcurve.parts import PartedRecords, Totals
+from privcurve.learners.holders.holder import HolderRows, leaf_sums
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import PartedRecords, Totals
 
 # Number of rows that are processed at once; it limits the memory for their bins and residuals.
 CHUNK = 65_536

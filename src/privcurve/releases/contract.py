@@ -9,9 +9,11 @@ and exact values on neighbouring tables must differ by no more than the announce
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +34,7 @@ from privcurve.audit.replay_fits import (
     BreachError,
     Replay,
 )
+from privcurve.errors import end_with_reader
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.registry import TUNED
@@ -375,3 +378,32 @@ def _around(one: str, other: str) -> str:
     sides = enumerate(zip(one, other, strict=False))
     k = next((k for k, (left, right) in sides if left != right), min(len(one), len(other)))
     return " and ".join(repr(line[max(0, k - 40) : k + 40]) for line in (one, other))
+
+
+@end_with_reader
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check releases of learners; return 0, 1 if one breaks the contract, 2 for bad arguments."""
+    parser = argparse.ArgumentParser(
+        prog="python -m privcurve.releases.contract",
+        description="Release two distant tables with the same answers, and check that the model's "
+        "file, its card and a noisy evaluation are the same. By default, try all learners that can "
+        "be released.",
+    )
+    parser.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
+    broken = tried = 0
+    try:
+        for name in parser.parse_args(arguments).learners or releasable():
+            for request, kind in requests(name):
+                breach = check_release(request, kind)
+                broken, tried = broken + (breach is not None), tried + 1
+                words = ", ".join(filter(None, (request.relation, f"{request.delta:g}", kind)))
+                print(f"{name} ({words}): {breach or 'releases what follows from answers'}")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{tried - broken} of {tried} releases keep the contract.")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

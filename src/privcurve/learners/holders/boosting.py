@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import Sums, ring_unit
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import NO_QUESTION, ranges
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import Sums, ring_unit
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
