@@ -118,7 +118,7 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return a number that is ≤ 0 if costs are within (ε, δ), and grows with the noise rates."""
+        """Return a number that is ≤ 0 if costs are within (ε, δ), and grows with noise rates."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None

@@ -23,8 +23,8 @@ from privcurve.privacy.accountants.cost import SAMPLED_KIND, SAMPLED_OPPOSITE_KI
 
 # Grid steps per standard deviation of a loss: rounding then adds at most 1/1024 to its variance.
 FINENESS = 16
-# The grid covers the losses of all answers up to UP standard deviations of the noise above, and
-# DOWN below its means.
+# The grid has the losses of all answers that are at most UP standard deviations above the mean of
+# the noise, and at most DOWN below it.
 UP, DOWN = 12.0, 10.0
 # If c (sensitivity/σ of a call) or ε is larger, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
