@@ -16,19 +16,18 @@ VOTES_MARGIN = 2.0
 
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
-    """Return the L1 sensitivity of a histogram: 2 (replace-one) or 1 (add-remove) times the weight.
+    """Return the L1 sensitivity of a histogram: 2w (replace-one) or w (add-remove).
 
-    The weight is `weight_bound`, the largest of a record. The sensitivity is for all cells
-    together: Lap(2/ε) on each cell is ε-DP. Source: docs/proofs.md, 'Counts' (proved).
+    w is `weight_bound`, the largest weight of a record. The sensitivity is for all cells together:
+    for w = 1, Lap(2/ε) on each cell is ε-DP. Source: docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * weight_bound
 
 
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
-    """Return the L2 sensitivity of a histogram: √2 (replace-one) or 1 (add-remove) times the weight.
+    """Return the L2 sensitivity of a histogram: √2·w (replace-one) or w (add-remove).
 
-    The weight is `weight_bound`, the largest of a record. Source: docs/proofs.md, 'Counts'
-    (proved).
+    w is `weight_bound`, the largest weight of a record. Source: docs/proofs.md, 'Counts' (proved).
     """
     return math.sqrt(touched_cells(neighbours)) * weight_bound
 

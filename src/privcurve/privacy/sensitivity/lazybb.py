@@ -35,9 +35,9 @@ LARGEST_ROUNDING = 1e-3
 def lazybb_zeta(n: int, density: float) -> float:
     """Return the largest distance ζ = 1/(κn) of the normalised weights of neighbours.
 
-    κ is the density, and the distance is the total variation of the weights as distributions on
-    labelled points. Replace-one; the result also holds for add-remove, if n is the larger of the
-    two sizes. Source: docs/proofs.md, 'LazyBB: weights' (proved, attained).
+    κ is the density. The distance is the total variation of the weights, as distributions on
+    labelled points, if the *capped* projection computes them. Replace-one; also add-remove, if n is
+    the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights' (proved, attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
@@ -61,8 +61,7 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
         raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
-    # The limit 700 avoids an overflow of exp. It changes nothing: `unscaled` is above 1/(κn)
-    # anyway.
+    # The limit 700 avoids an overflow of exp. The minimum below is 1/(κn) long before.
     unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
