@@ -36,7 +36,8 @@ def margins_l1() -> float:
     """Return the L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
     A record that changes its label changes one margin by 2; a record that changes its leaf changes
-    two margins by 1 each. Replace-one. Source: docs/proofs.md, 'Counts' (proved).
+    two margins by 1 each. The neighbours are replace-one. Source: docs/proofs.md, 'Counts'
+    (proved).
     """
     return 2.0
 
@@ -47,7 +48,8 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
     K = `n_teachers` teachers vote on Q = `n_answers` rows: training records and rows to score. A
     changed record changes one teacher, who changes each of the other Q − 1 margins by at most 2.
     The margin of the changed record itself changes by at most 2K, as every teacher may vote
-    differently. Private-columns. Source: papers/partial/proofs.md, 'PATE' (proved).
+    differently. The neighbours are private-columns. Source: papers/partial/proofs.md, 'PATE'
+    (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -89,8 +91,8 @@ def released_error(weight_bound: float) -> float:
     """Return the sensitivity of a tree's error, Σ min(A, B) over its leaves: `weight_bound`.
 
     A and B are the weights of the two labels in a leaf. The function min has slopes in [0, 1], so a
-    record adds between 0 and its weight, which is at most `weight_bound`. Replace-one. Source:
-    papers/boosted_dp/proofs.md, 'Errors' (proved).
+    record adds between 0 and its weight, which is at most `weight_bound`. The neighbours are
+    replace-one. Source: papers/boosted_dp/proofs.md, 'Errors' (proved).
     """
     return weight_bound
 
@@ -100,8 +102,8 @@ def margins_l2() -> float:
 
     A and B are the weights of the two labels in a leaf; a record has a weight of at most 1. A
     record that changes its label changes one margin by 2. A record that changes its leaf changes
-    two margins by 1 each, which is only √2 in L2. Replace-one. Source: papers/boosted_dp/proofs.md,
-    'Leaves' (proved).
+    two margins by 1 each, which is only √2 in L2. The neighbours are replace-one. Source:
+    papers/boosted_dp/proofs.md, 'Leaves' (proved).
     """
     return 2.0
 
@@ -133,8 +135,8 @@ def residual_sums_l2(n_classes: int) -> float:
     g is the clipped residual of a record; the sums are over the records of a leaf. With ‖g‖ ≤ c
     (:func:`residual_norm`), the sensitivity is 2c. For two classes this is exactly 1, also for
     residuals that are rounded to multiples of a unit. For K > 2 classes, the result also covers
-    rounding, which changes each of the K + 1 numbers of a record by at most half a unit.
-    Replace-one. Source: docs/proofs.md, 'Clipped residuals' (proved).
+    rounding, which changes each of the K + 1 numbers of a record by at most half a unit. The
+    neighbours are replace-one. Source: docs/proofs.md, 'Clipped residuals' (proved).
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT

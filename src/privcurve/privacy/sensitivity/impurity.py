@@ -63,8 +63,8 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
     """Return the published sensitivity of the score of a split (paper 002), for m records.
 
     It is max{3, 1 + (m + 1)·G(1/(m + 1))} for the criterion G (:func:`impurity`), but 3 + 2α(√m −
-    1) for the criterion Mα. It is valid, and less than twice as large as needed. Replace-one.
-    Source: papers/boosted_dp/proofs.md, 'Published noise'.
+    1) for the criterion Mα. It is valid, and less than twice as large as needed. The neighbours are
+    replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":

@@ -36,8 +36,9 @@ def lazybb_zeta(n: int, density: float) -> float:
     """Return the largest distance ζ = 1/(κn) of the normalised weights of neighbours.
 
     κ is the density. The distance is the total variation of the weights, as distributions on
-    labelled points, if the *capped* projection computes them. Replace-one; also add-remove, if n is
-    the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights' (proved, attained).
+    labelled points, if the *capped* projection computes them. The neighbours are replace-one, or
+    add-remove if n is the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights'
+    (proved, attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
@@ -51,8 +52,8 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     λ, weights of round t differ by a factor of at most R = e^{2λ(t−1)}, so the share of a weight is
     at most R/(R + n − 1). The result is ζ_t = min{1/(κn), max{R/(R + n − 1), √R/n}}. Due to √R/n,
     which matters only if κ(n − 1) < 1, ζ_t also bounds the change of a 1-rule's unnormalised error:
-    the sum of the weights of wrongly predicted records, divided by κn. Replace-one. Source:
-    docs/proofs.md, 'LazyBB: first rounds' (proved).
+    the sum of the weights of wrongly predicted records, divided by κn. The neighbours are
+    replace-one. Source: docs/proofs.md, 'LazyBB: first rounds' (proved).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
@@ -61,7 +62,7 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
         raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
-    # The limit 700 avoids an overflow of exp. The minimum below is 1/(κn) long before.
+    # The limit 700 avoids an overflow of exp: for such values, the minimum below is 1/(κn) anyway.
     unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
@@ -79,11 +80,11 @@ def lazybb_weight_unit(n: int) -> float:
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
     """Return the smallest density at which rounding increases ζ by at most `LARGEST_ROUNDING`.
 
-    With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours.
-    For unnormalised scores, this weight is at most κnζ_t, which is κ in round 1: so κ must be at
-    least (n + 1)u / `LARGEST_ROUNDING`. For normalised scores (`normalise`), κnζ is 1 for any κ, so
-    that n alone decides: the result is 0 if every density is allowed, and 1 if only κ = 1 is
-    allowed. At κ = 1 every weight is 1, and nothing is rounded. Replace-one. Source:
+    With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours. For
+    unnormalised scores, this weight is at most κnζ_t, which is κ in round 1: so κ must be at least
+    (n + 1)u / `LARGEST_ROUNDING`. For normalised scores (`normalise`), κnζ is 1 for any κ, so that
+    n alone decides: the result is 0 if every density is allowed, and 1 if only κ = 1 is allowed. At
+    κ = 1 every weight is 1, and nothing is rounded. The neighbours are replace-one. Source:
     docs/proofs.md, 'Fixed-point weights' (proved).
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
@@ -110,8 +111,8 @@ def lazybb_margins_l1(zeta: float) -> float:
     The margin of a leaf is a − b, where a and b are the weights of the two labels; the pairs (a, b)
     of all leaves have the same sensitivity as the margins. So ε pays for the noise Lap(2ζ/ε) on
     each margin, or for labels that are drawn with P(+) = σ(ε·margin/(2ζ)). The noise Lap(ζ/ε) of
-    the thesis, "by parallel composition", costs 2ε. Replace-one. Source: docs/proofs.md, 'LazyBB:
-    trees' (proved).
+    the thesis, "by parallel composition", costs 2ε. The neighbours are replace-one. Source:
+    docs/proofs.md, 'LazyBB: trees' (proved).
     """
     return 2 * zeta
 
@@ -141,8 +142,8 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     The score of a split is −ΣF(a, b) over its leaves, where a and b are the weights of the two
     labels in units of κn, and F(a, b) = (a + b)·G(a/(a + b)) with G the :func:`impurity`. In these
     units, the weight of a record is at most ζ (:func:`lazybb_zeta_rounds`). The range is 2F(ζ, nζ);
-    for Gini it is just below `TOP_DOWN_SPLIT` · ζ. Replace-one. Source: docs/proofs.md, 'LazyBB:
-    trees' (proved).
+    for Gini it is just below `TOP_DOWN_SPLIT` · ζ. The neighbours are replace-one. Source:
+    docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
