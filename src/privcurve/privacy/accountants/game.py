@@ -1,6 +1,7 @@
 """Compute one backward step of the game in `bounded_range.py`, in compiled loops.
 
-The notation is that file's: the game has the values V_j, with an upper bound W. Noise rates, and so
+The notation is as in that file: V_j is a value of the game, and W an upper bound. Noise rates, and
+so
 stored results, depend on every bit of V. So this file must use the same operations in the same
 order as a reference implementation in the tests.
 """
