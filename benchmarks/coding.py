@@ -252,7 +252,7 @@ def rounded(bound: float) -> float:
 
 
 def raw_tables(description: Any) -> Iterator[reading.RawTable]:
-    """Yield the raw records of all files of a dataset, of the training and the test part."""
+    """Yield the raw records of a dataset, first of the training and then of the test files."""
     problems, files = Problems(description.name), reading.fetch(description)
     for part in description.read_parts:
         for file in files.get(part, (None,)):

@@ -104,8 +104,8 @@ def shares_of(
     """Return each release's share of the budget for sums by bin, and its share for totals.
 
     Both arrays have the shape (n_releases,). `log_ratio` is the logarithm of the number of records
-    divided by the noise, `log_columns` of the number of columns. ``Network.shares_of`` of the
-    library does the same.
+    divided by the noise, and `log_columns` is the logarithm of the number of columns.
+    ``Network.shares_of`` of the library does the same.
     """
     which, z = np.minimum(np.arange(n_releases), STAGES - 1), (log_ratio - 5) / 2
     terms = jnp.stack([1.0, z, z * z, log_columns - 2])
@@ -373,7 +373,7 @@ def forward(
 
 
 def spread_of(scores: Array, counts: Array) -> Array:
-    """Return a quarter of the standard deviation of scores, in which `loss` smooths error rates."""
+    """Return the scale on which `loss` smooths errors: a quarter of the scores' deviation."""
     mean = (scores * counts).sum() / counts.sum()
     variance = (counts * (scores - mean) ** 2).sum() / counts.sum()
     return jax.lax.stop_gradient(0.25 * jnp.sqrt(variance) + 1e-3)

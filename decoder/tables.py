@@ -152,7 +152,7 @@ def _cut(rng: np.random.Generator, values: Floats, n_bins: int, ordered: bool) -
 def _draw_score(rng: np.random.Generator, values: Floats, factors: Floats) -> Floats:
     """Draw a score of each record, with standard deviation 1: a sum of random effects.
 
-    The effects are functions of columns or of mixtures of factors, some of them of two at a time.
+    The effects are functions of columns, or of mixtures of factors; some are products of two.
     """
     d = values.shape[1]
     source = values if rng.random() < 0.5 else factors @ rng.normal(size=(factors.shape[1], d))

@@ -35,8 +35,8 @@ WARM_UP = 300  # number of steps over which the learning rate rises
 # Maximum weight of the old average when a step updates the average of the network's weights; early
 # steps use a smaller weight, to forget the initial weights.
 MOST_KEPT = 0.9995
-# Weights in the loss that is minimised: of each release, by the number of releases (OF_RELEASES);
-# of the log-loss and of the smoothed error rate (OF_MEASURES).
+# OF_RELEASES has the weight of each release in the training loss, for tasks of 3, 6 or 12 releases.
+# OF_MEASURES has the weights of the log-loss and of the smoothed error rate.
 OF_RELEASES = {
     3: (0.2, 0.2, 0.6),
     6: (0.1, 0.1, 0.15, 0.15, 0.2, 0.3),

@@ -75,12 +75,12 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The records without a seal, for the curator; this object itself if it is not sealed."""
+        """The records without a seal, for the curator: these records have no seal."""
         return self
 
     @property
     def batch(self) -> str:
-        """Name of the batch, if a fit drew these records as a sample of its own; else empty."""
+        """Name of the batch, if these records are a batch that a fit drew; else empty."""
         return ""
 
     def as_batch(self, drawn: Records, name: str) -> Records:
@@ -133,7 +133,7 @@ def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return the index of the first bin of each column, if the bins of all columns are numbered.
+    """Return the index of each column's first bin, if bins are numbered across all columns.
 
     The last item of the result is the total number of bins.
     """
@@ -153,21 +153,23 @@ def edges(
     low, high : float
         Lowest and highest value; public.
     n_bins : int
+        Number of bins.
     spacing : str
-        ``equal``: bins of equal width. ``log``: bins of equal ratio; requires `low` > 0. ``log1p``:
-        bins of equal ratio of 1 + value; requires `low` > -1. ``mixed``: half of the bins are
-        spread evenly over the range, the other half evenly over the logarithm of the distance to
-        `low`, or to 0 on both sides if 0 lies between the bounds. ``mixed-high``: the same from
-        `high` downwards. ``whole``: bins of equally many whole numbers; both bounds are whole.
+        Bins are of equal width (``equal``), of equal ratio (``log``, requires `low` > 0), or of
+        equal ratio of 1 + value (``log1p``, requires `low` > -1). In ``mixed``, half of the bins
+        are spread evenly over the range, and half evenly over the logarithm of the distance to
+        `low`; if 0 lies between the bounds, the distance is to 0, on both sides. In
+        ``mixed-high``, the distance is to `high`. In ``whole``, bins have equally many whole
+        numbers, and both bounds must be whole.
     exact : bool
-        Whether edges of equal width are returned without rounding.
+        Whether the edges of bins of equal width are not rounded.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing edges, from `low` to `high` (`high` + 1 for whole numbers). All others are
-        rounded to twelve digits, so that they are the same on every machine, and equal to their
-        printed form.
+        Increasing edges, from `low` to `high` (`high` + 1 for ``whole``). The edges between them
+        are rounded to twelve digits unless `exact`: so they are the same on every machine, and
+        equal to their printed form.
 
     Raises
     ------

@@ -235,7 +235,7 @@ def read_classes(kind: str, names: Any) -> list[Any]:
 
 
 def are_positions(labels: NDArray[Any], is_class: Callable[[int], bool], n_classes: int) -> bool:
-    """Return whether labels are positions of classes: some tools of scikit-learn encode labels so.
+    """Return whether labels are positions of classes, as some tools of scikit-learn pass them.
 
     Labels are positions if all are whole numbers from 0 to K − 1, and some are no class labels.
     """

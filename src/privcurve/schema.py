@@ -265,7 +265,7 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return device, inode, time and size of a file: they change with the file, as a key of caches.
+    """Return device, inode, time and size of a file, by which a cache detects changes of the file.
 
     Raises FileNotFoundError if there is no file.
     """
@@ -307,7 +307,10 @@ def _is_finite(number: object) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return a message, for Python, on a number in place of a text, or the reverse; else empty."""
+    """Return a message on a Python value of the wrong type: a number, not a text, or the reverse.
+
+    The message is empty for other faults.
+    """
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
@@ -391,7 +394,7 @@ def _means_a_number(value: object) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Return a place as text, such as ``columns.age.bounds``; `name` represents a list's entry."""
+    """Return a place as text, such as ``columns.age.bounds``; named entries of lists have names."""
     steps = []
     for step in path:
         content = content[step]

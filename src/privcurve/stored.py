@@ -43,7 +43,7 @@ def spoken_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def columns_in(names: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Return how the columns `names` are called in a file that has the columns `columns`."""
+    """Return the names that the columns `names` have in a file with the columns `columns`."""
     is_old = OLD_METHOD in columns
     return [OLD_METHOD if is_old and name == METHOD else name for name in names]
 
