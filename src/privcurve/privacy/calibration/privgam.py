@@ -26,6 +26,10 @@ SOURCE = "docs/proofs.md, 'PrivGAM'"
 # leaves the decision unchanged (docs/privgam.md).
 CLIP = 0.5
 
+# Range of the change of a column's score between neighbours: from −1 to 1. Source:
+# docs/proofs.md, 'PrivGAM', 6 (proved).
+SCORE_RANGE = 2.0
+
 # Residuals are integer multiples of 2^-bits: more bits gain nothing, fewer would be too coarse.
 MOST_BITS = 30
 LEAST_BITS = 8
