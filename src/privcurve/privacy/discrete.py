@@ -165,9 +165,9 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
 
 @jit
 def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
-    """Choose a candidate by permute-and-flip or by the exponential mechanism; the scale is 1/η.
+    """Choose a candidate by permute-and-flip or by the exponential mechanism, with η = 1/scale.
 
-    Each candidate's coin is heads with the probability e^{-(best - score)/scale}. Permute-and-flip
+    The coin of a candidate is heads with probability e^{-(best - score)/scale}. Permute-and-flip
     tosses the candidates' coins in random order and returns the first candidate with heads; the
     exponential mechanism draws candidates until a coin is heads.
     """
@@ -177,7 +177,13 @@ def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> in
     while True:
         i = _draw_below(rng, left)
         chosen = order[i]
-        if coin_e(rng, best - scores[chosen], scale):
+        gap = best - scores[chosen]
+        heads = coin_e(rng, gap % scale, scale)
+        for _ in range(gap // scale):
+            heads = heads and coin_e(rng, 1, 1)
+            if not heads:
+                break
+        if heads:
             return chosen
         if flip:
             left -= 1

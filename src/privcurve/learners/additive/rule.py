@@ -23,9 +23,9 @@ from privcurve.privacy.noise import Announced
 LEAST_BINS, BINS_PER_ROOT = 8, 3.0
 # Pairs: if m is at least the first number, a fit makes the second number of releases.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
-# If δ = 0, a fit chooses max(LEAST_CHOSEN, CHOSEN_PER_ROOT·√(n·ε)) columns with CHOICE_SHARE of the
-# budget, unless these are more than half of the columns. Laplace noise is proportional to the
-# number of columns that are asked, so that fewer columns lose less than their noise gains.
+# With δ = 0 and two classes, a fit chooses max(LEAST_CHOSEN, CHOSEN_PER_ROOT·√(n·ε)) columns with
+# CHOICE_SHARE of ε, unless these are more than half of the columns. Laplace noise is proportional
+# to the number of columns in a release: on wide tables few columns with less noise are better.
 LEAST_CHOSEN, CHOSEN_PER_ROOT, CHOICE_SHARE = 4, 0.12, 1 / 3
 
 # With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
@@ -88,7 +88,7 @@ def n_releases(m: float) -> int:
 
 def n_chosen(facts: FitFacts) -> int:
     """Return how many columns a fit chooses; 0 if it asks all."""
-    if facts.delta > 0 or math.isinf(facts.epsilon):
+    if facts.delta > 0 or facts.n_classes > 2 or math.isinf(facts.epsilon):
         return 0
     k = max(LEAST_CHOSEN, round(CHOSEN_PER_ROOT * math.sqrt(facts.n * facts.epsilon)))
     return k if 2 * k <= len(facts.ordered) else 0
