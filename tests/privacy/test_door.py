@@ -61,6 +61,10 @@ def test_a_private_fit_gets_no_exact_answer(answer):
 
 SHOWN = {
     "a fraction": (lambda curator, margin: curator.whole_numbers(_whole(2.0), margin / 3), "whole"),
+    "a fraction's order": (
+        lambda curator, margin: curator.choose_exactly(_whole(2.0), np.stack([margin / 3, margin])),
+        "whole",
+    ),
     "a scale cut off": (
         lambda curator, margin: curator.whole_numbers(_whole(1.9), margin),
         "whole",

@@ -273,6 +273,9 @@ class Replay(Curator):
             lambda: exact + np.rint(self._draw(call, exact.shape)).astype(np.int64),
         ).answer.copy()  # fmt: skip
 
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
+        return self._choose(call, scores)  # type: ignore[arg-type]
+
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         return np.concatenate([self._numbers(call, one) for one in np.split(exact, len(exact))])
 

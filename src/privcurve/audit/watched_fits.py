@@ -140,7 +140,12 @@ class Watch(Curator):
         return answer
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        chosen = super()._choose(call, scores)
+        return self._note_choice(call, scores, super()._choose(call, scores))
+
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
+        return self._note_choice(call, scores, super()._choose_exactly(call, scores))
+
+    def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
         # Take a random point of the chosen candidate's interval of levels.

@@ -203,13 +203,17 @@ def _silu(values: Floats) -> Floats:
 # Evidence ----------------------------------------------------------------------------------------
 
 
-def evidence(counts: Counts) -> list[float]:
-    """Return each column's adjusted p-value: its p-value times the number of columns, at most 1.
+def evidence(counts: Counts, columns: Sequence[int], n_columns: int) -> list[float]:
+    """Return an adjusted p-value of each column: the p-value times the number of columns.
 
-    If no column has an effect, the probability that any adjusted p-value is at most `FALSE_ALARM`
-    is itself about `FALSE_ALARM` or less (Bonferroni).
+    It is at most 1, and 1 for a column that is not in `columns`, the columns of `counts`. The
+    factor is the number of all columns, even if the fit chose `columns` by the records. If no
+    column has an effect, some adjusted p-value is at most `FALSE_ALARM` with a probability of about
+    `FALSE_ALARM` or less (Bonferroni).
     """
-    return [min(1.0, len(counts.ordered) * p) for p in p_values(counts)]
+    adjusted = np.ones(n_columns)
+    adjusted[columns] = np.minimum(1.0, n_columns * np.array(p_values(counts)))
+    return adjusted.tolist()
 
 
 def p_values(counts: Counts) -> list[float]:

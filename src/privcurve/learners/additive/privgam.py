@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,9 +128,15 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         plan, n_classes = self._plan(records.n if counted else 0), len(self.classes_)
         bits = grid_bits(plan.ledger, float(self.epsilon))
         maps = bin_maps(self.n_bins_, ordered, plan.most_bins)
+        norm = 1 if plan.laplace else 2
+        columns = list(range(len(maps)))
+        sums = BinSums(records, columns, maps, n_classes, bits, norm)
+        if plan.choices:
+            columns = _choose(curator, plan.choices, sums.scores(ordered, bits), bits)
+            ordered, maps = tuple(ordered[j] for j in columns), [maps[j] for j in columns]
+            sums = BinSums(records, columns, maps, n_classes, bits, norm)
         starts = bin_starts([int(bins[-1]) + 1 for bins in maps])
         n_scores = 1 if n_classes == 2 else n_classes
-        sums = BinSums(records, maps, n_classes, bits, 1 if plan.laplace else 2)
         decoder = Decoder(starts, ordered, n_scores, plan.laplace)
         # The curator's Gaussian noise is rounded down, so its mean is −½: add ½ to each answer.
         middle = 0.5 if plan.budget.private and not plan.laplace else 0.0
@@ -164,12 +169,20 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 )
                 deviation = questions[0].deviation / (plan.scale * CLIP) * math.sqrt(n_classes)
                 numbers = NoisyCounts(by_bin, float(totals), deviation)
-                people = people_by_code(numbers, maps, starts.tolist(), ordered)
+                own = people_by_code(numbers, maps, starts.tolist(), ordered)
+                # Nothing is known of a column that was not chosen: spread its people equally.
+                unknown = [max(numbers.total, 0.0) / n for n in self.n_bins_.tolist()]
+                people = tuple(self._in_all_columns(columns, own, unknown))
                 counts_by_class = answers[0]
             decoder.take(*answers)
 
         values, intercepts = _centred(decoder, by_bin, starts)
-        by_code = partial(_by_code, maps, starts)
+
+        def by_code(values: Floats) -> list[Floats]:
+            """Convert values by bin of the asked columns to values by code of all columns."""
+            unused = [0.0] * len(self.n_bins_)
+            return self._in_all_columns(columns, _by_code(maps, starts, values), unused)
+
         self.model_: AdditiveModel | ClassModel
         if n_scores > 1:
             self.model_ = ClassModel.from_scores(intercepts, by_code(values), people)
@@ -192,11 +205,24 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 errors=tuple(by_code(errors.by_bin)),
                 people=people,
                 factor=errors.factor,
-                evidence=tuple(evidence(numbers_by_class)),
+                evidence=tuple(evidence(numbers_by_class, columns, len(self.n_bins_))),
             )
         self.n_features_used_ = self.model_.n_used
         if counted:
             self.n_records_ = records.n
+
+    def _in_all_columns(
+        self, columns: Sequence[int], own: Sequence[Floats], others: Sequence[float]
+    ) -> list[Floats]:
+        """Return an array for each column: from `own` for `columns`, else filled from `others`."""
+        shape = own[0].shape[:-1]
+        all_columns = [
+            np.full((*shape, n), other)
+            for n, other in zip(self.n_bins_.tolist(), others, strict=True)
+        ]
+        for j, values in zip(columns, own, strict=True):
+            all_columns[j] = values
+        return all_columns
 
     def size_remark(self, n: int) -> str:
         """Return a remark if m = n·μ/d (see `rule.plan`) is small, else "".
@@ -287,6 +313,15 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
             values[k, a:b] -= mean
             intercepts[k] += mean
     return values, intercepts
+
+
+def _choose(curator: Curator, choices: Sequence[str], scores: Ints, bits: int) -> list[int]:
+    """Choose a column by its score for each of `choices`; return them in increasing order."""
+    left = list(range(len(scores)))
+    for choice in choices:
+        call = _on_grid(curator.call(choice), bits)
+        left.pop(curator.choose_exactly(call, scores[left]))
+    return [j for j in range(len(scores)) if j not in left]
 
 
 def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:

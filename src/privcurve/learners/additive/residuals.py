@@ -16,6 +16,7 @@ from privcurve.kernels.privgam_many import Clipping, class_residual_sums
 from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.parts import PartedRecords, Totals
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
 # Scores are integer multiples of 2^-SCORE_BITS. The margin of a record is its score times the sign
@@ -101,6 +102,39 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     return made[0], made[1]
 
 
+@kernel
+def column_scores(
+    counts: Ints, totals: Ints, starts: Ints, ordered: Sequence[bool], bits: int
+) -> Ints:
+    """Score each column by how well its bins separate the classes, in units of 2^-bits.
+
+    For a class and a set of bins, take n times the covariance of "the record is of the class" and
+    "the record is in the set", n the number of records. The score is the largest absolute value
+    over all classes and all sets of bins; in an ordered column, over the sets of its first bins. It
+    moves by at most 1 between neighbours (docs/proofs.md, 'PrivGAM', 6), and so does the
+    score rounded down.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_bins)
+        Numbers of records.
+    totals : ndarray of shape (n_classes,)
+    starts : ndarray of shape (n_columns + 1,)
+        The first bin of each column, then the number of all bins.
+    ordered : sequence of bool
+    bits : int
+    """
+    n = max(int(totals.sum()), 1)
+    # n times the score is an integer below 2^62, as n is below 2^31.
+    excess = n * counts - totals[:, None] * counts.sum(axis=0)
+    scores = np.empty(len(ordered), dtype=np.int64)
+    for j, in_order in enumerate(ordered):
+        own = excess[:, starts[j] : starts[j + 1]]
+        by_set = np.abs(np.cumsum(own, axis=1)) if in_order else np.maximum(own, 0).sum(axis=1)
+        scores[j] = by_set.max()
+    return (scores // n << bits) + ((scores % n << bits) // n)
+
+
 class ScoredRows:
     """The rows of one part of the records; `Totals` adds up the sums of all parts.
 
@@ -108,7 +142,13 @@ class ScoredRows:
     """
 
     def __init__(
-        self, records: Records, maps: Sequence[Codes], n_classes: int, bits: int, norm: int
+        self,
+        records: Records,
+        columns: Sequence[int],
+        maps: Sequence[Codes],
+        n_classes: int,
+        bits: int,
+        norm: int,
     ) -> None:
         starts = bin_starts(np.array([int(bins[-1]) + 1 for bins in maps]))
         places = [start + bins.astype(np.int64) for start, bins in zip(starts, maps, strict=False)]
@@ -116,11 +156,11 @@ class ScoredRows:
         self._bits, self._norm, self._first = bits, norm, int(starts[1])
         labels = records.labels > 0 if n_classes == 2 else records.labels
         self._rows = CodedRows(
-            np.ascontiguousarray(records.codes.T),
+            np.ascontiguousarray(records.codes.T[list(columns)]),
             labels.astype(np.uint8),
             records.counts,
             np.concatenate(places),
-            bin_starts(records.n_bins)[:-1],
+            bin_starts(records.n_bins[list(columns)])[:-1],
         )
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
@@ -154,9 +194,11 @@ class BinSums:
     Parameters
     ----------
     records : Records or PartedRecords
+    columns : sequence of int
+        The positions of the columns whose bins have sums.
     maps : list of ndarray
-        For each column, the merged bin of each bin (:func:`bin_maps`). The last axis of the sums
-        has the merged bins of all columns, concatenated.
+        For each of these columns, the merged bin of each bin (:func:`bin_maps`). The last axis of the
+        sums has the merged bins of these columns, concatenated.
     n_classes : int
     bits : int
         Sums are integers in units of 2^-bits.
@@ -167,14 +209,18 @@ class BinSums:
     def __init__(
         self,
         records: Records | PartedRecords,
+        columns: Sequence[int],
         maps: list[Codes],
         n_classes: int,
         bits: int,
         norm: int,
     ) -> None:
-        make = partial(ScoredRows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
+        make = partial(
+            ScoredRows, columns=columns, maps=maps, n_classes=n_classes, bits=bits, norm=norm
+        )
         clip, n_bins = math.floor(CLIP * 2**bits), sum(int(bins[-1]) + 1 for bins in maps)
         self._query = Query(n_classes, len(maps), n_bins, clip, norm)
+        self._starts = bin_starts([int(bins[-1]) + 1 for bins in maps])
         self._totals = Totals(records, make)
 
     def counts(self) -> list[Sum]:
@@ -183,6 +229,11 @@ class BinSums:
         Their shapes are (n_classes, n_bins) and (n_classes,).
         """
         return self._ask("counts")
+
+    def scores(self, ordered: Sequence[bool], bits: int) -> Ints:
+        """Return :func:`column_scores` of the columns, in units of 2^-bits."""
+        by_bin, totals = (np.floor_divide(one, self._query.clip) for one in self.counts())
+        return column_scores(by_bin, totals, self._starts, tuple(ordered), bits)
 
     def _ask(self, question: str, *scores: Ints) -> list[Sum]:
         by_bin, totals = self._totals.ask(question, *scores, self._query)
