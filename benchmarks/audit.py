@@ -36,8 +36,8 @@ def rates(n_trainings: int) -> None:
         print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
     pair = cross_columns()
     for name, claims in ATTACKS.items():
-        # Only sampled states are timed: some claims (PATE) are about answers alone. The learner
-        # must have two classes, as the pair has.
+        # Time only claims about fitted states, as some claims (PATE) are about answers alone, and
+        # only learners with two classes, as the pair of tables has two.
         learners = [c.estimator(pair.left.n_bins) for c in claims if c.sample is sample_states]
         of_two = [learner for learner in learners if len(learner.classes or ()) == 2]
         if not of_two:

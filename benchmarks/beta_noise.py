@@ -1,16 +1,17 @@
-"""Measure the accuracy of BDPEα if it protects β in the other of the two ways of its paper.
+"""Measure the accuracy of two variants of BDPEα, which differ in the noise for a tree's factor β.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/beta_noise.py [--dataset banknote]
 
-§6 of the paper has two variants; the learner `bdpe` is variant (ii). Variant (i): each vote is
-multiplied by its tree's exact β, the products get noise, and the model uses β = 1. The noise is for
-products that range over 2M, as the paper assumes for votes, or only over α, which is their range
-while all weights are ½. Neither is proved: a changed record changes β, and so the products of all
-leaves, not only of one. Variant (ii): only the votes get noise; β is exact, as published.
+Both variants are in §6 of the paper. In variant (i), the votes of a tree are multiplied by its
+exact β, the products get noise, and the model uses β = 1. The noise is in proportion to an assumed
+range of the products: 2M, which the paper assumes for votes, or α, which is their range as long as
+all weights are ½. Neither noise is proved: a changed record changes β, and so the products in all
+leaves, not only in one. In variant (ii), which is the learner `bdpe`, only the votes get noise, and
+β is exact, as published.
 
-For each variant and ε the program prints the lowest error of the paper's 72 settings, their median
-error, and the share of settings with an error of at most 0.20. Errors are means over ten folds. The
-lowest error is optimistic, as these folds also choose the setting.
+For each variant and ε the program prints three numbers on the paper's 72 settings: the lowest
+error, the median error, and the share of settings with an error of at most 0.20. Errors are means
+over ten folds. The lowest error is optimistic, as the same folds also choose the setting.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CLAMP = 10.0
 
 
 class WideProducts(BDPEClassifier):
-    """Variant (i): noise on the products β·h, for a range `width` of the products."""
+    """Variant (i): the products β·h of factor and votes get noise for the range `width`."""
 
     width = 2 * CLAMP
 
@@ -48,7 +49,7 @@ class WideProducts(BDPEClassifier):
 
 
 class NarrowProducts(WideProducts):
-    """Variant (i), with noise for products that range over α = 1."""
+    """Variant (i) with noise for the range α = 1 of the products."""
 
     width = 1.0
 
@@ -89,7 +90,7 @@ def error(
     tree_share: float,
     rng: np.random.Generator,
 ) -> float:
-    """Return the mean error over the folds of a variant at one setting."""
+    """Return the mean error of a variant over the folds, with the given hyperparameters."""
     errors = []
     for train, test in folds:
         model = learner(

@@ -1,4 +1,4 @@
-"""Mean ranks of proved learners, each at one public setting.
+"""Compare learners with proved privacy by mean ranks; hyperparameters follow public rules.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting
     PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting --sizes 300
@@ -6,10 +6,11 @@
 
 `train` appends missing runs to the table runs.csv, which has a row per run: dataset, number of
 sampled records (0: no sample), δ, ε, learner, repeat, and accuracy on the hold-out. A hold-out is a
-random fifth of the records or, for a sample, up to 8,000 of the other records. `show` prints mean
-accuracies, and mean ranks over datasets. `--of setting` means the datasets of the study `frontier`
-that trained PrivGAM's network, `--of others` its other datasets (docs/privgam.md); the name of a
-study, such as `frontier` or `domains`, means its datasets. Records of test files are not used.
+random fifth of the records or, for a sample, up to 8,000 records outside the sample. `show` prints
+mean accuracies, and mean ranks over datasets. `--of setting` means the datasets of the study
+`frontier` that trained PrivGAM's network, and `--of others` all other datasets of this study
+(docs/privgam.md). The name of a study, such as `domains`, means all datasets of the study. Records
+of test files are not used.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ HOLDOUT = 0.2
 COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy")
 POINT, KEY = list(COLUMNS[:4]), list(COLUMNS[:6])
 
-# Learners in addition to those that `privcurve compare` compares.
+# Learners that this program compares, but `privcurve compare` does not.
 OTHERS: dict[str, dict[str, Any]] = {
     "lazybb_1r": {"learner": "lazybb"},
     "one_rule": {"learner": "one_rule"},
@@ -70,7 +71,7 @@ def main() -> None:
 
 
 def names(of: str) -> list[str]:
-    """Return the datasets of `--of`: of `setting` or `others`, of a study, or as listed."""
+    """Return the datasets that `--of` means: setting, others, a study, or names of datasets."""
     if of in ("setting", "others"):
         outputs = [one for one in study("frontier_ranks")["outputs"] if isinstance(one, dict)]
         ranks = [one["mean_ranks"] for one in outputs if "mean_ranks" in one]
@@ -83,7 +84,7 @@ def study(name: str) -> dict[str, Any]:
 
 
 def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> None:
-    """Append the runs that the table at `path` lacks."""
+    """Train the runs that the table at `path` does not have, and append them to the table."""
     done = set()
     if path.exists():
         done = set(pd.read_csv(path)[KEY].itertuples(index=False, name=None))
@@ -104,7 +105,7 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
 def runs(
     data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
 ) -> Iterator[float]:
-    """Yield the accuracy of a learner on one hold-out; nothing if it does not support this δ."""
+    """Yield the accuracy of a learner on a hold-out; nothing if the learner does not support δ."""
     n = int(size) or round((1 - HOLDOUT) * len(data.y))
     order = np.random.default_rng(repeat).permutation(len(data.y))
     rows, others = order[:n], order[n:]

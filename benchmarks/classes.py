@@ -48,8 +48,8 @@ TOPDOWN = {"learner": "distributed_topdown", "fixed": {"trust": "central", "n_ho
 SETTINGS = {**by_rule.LEARNERS, "topdown": TOPDOWN}
 GAM = "PrivGAM"
 
-# Codes and classes (0, 1, …) of the training records, the same of the scored records, and public
-# facts.
+# Codes and classes (0, 1, …) of the training records, codes and classes of the scored records, and
+# public facts.
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Facts]
 
 
@@ -151,7 +151,7 @@ def by_name(name: str) -> Fitted:
 
 
 def one_against_rest(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:
-    """Train a PrivGAM for each class against the rest; the class with the best score wins."""
+    """Train a PrivGAM for each class against the rest; predict the class with the best score."""
     mu = gaussian_budget(epsilon, DELTA, REPLACE_ONE).amount / math.sqrt(facts.n_classes)
 
     def excess(log: float) -> float:
@@ -170,7 +170,7 @@ def one_against_rest(codes: Any, labels: Any, facts: Facts, epsilon: float, seed
 
 
 def of_diffprivlib(kind: str) -> Fitted:
-    """Return a function that trains a model of diffprivlib with defaults and public bounds."""
+    """Return a function that trains a model of diffprivlib with its defaults and public bounds."""
 
     def fitted(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:
         from diffprivlib import models

@@ -7,15 +7,16 @@ bounds, as somebody chooses who does not know the column. Four are scikit-learn'
 the digit is 5 or more), and the generators Hastie 10.2, Friedman 1 (target above 14.4) and Friedman
 2 (above 400). Each column of the printed table is a way of training:
 
-- `64 mixed`: PrivGAM, numbers in 64 mixed bins, the default of `privcurve describe`
-- `ten equal`: PrivGAM, numbers in ten equal bins
-- `by hand`: PrivGAM, bins and bounds of the dataset's shipped description with fine bins, if any
+- `64 mixed`: PrivGAM on numbers in 64 mixed bins, the default of `privcurve describe`
+- `ten equal`: PrivGAM on numbers in ten equal bins
+- `by hand`: PrivGAM with the bins and bounds of the dataset's shipped description with fine bins
 - `raw`: scikit-learn's gradient boosting, without privacy, on raw numbers and categories
-- `coded`: the same on the codes of mixed bins
+- `coded`: scikit-learn's gradient boosting on the codes of mixed bins
 
-The cells have mean accuracy and AUC over random splits (nine tenths train); `se` has the
-standard errors of the differences between mixed and equal bins. `--adult` prints the numbers of the
-sentence on Adult in docs/research/coding.md, `--few` compares learners that are best with few bins.
+Cells have the mean accuracy and AUC over random splits (nine tenths of the records train); `se` has
+the standard errors of the differences between mixed and equal bins. `--adult` prints the numbers
+for the sentence on Adult in docs/research/coding.md. `--few` compares learners that are best with
+few bins.
 """
 
 from __future__ import annotations
@@ -151,9 +152,9 @@ def adult(fits: int) -> Iterator[str]:
 def few(options: Any) -> Iterator[str]:
     """Yield the lines of a table of learners: mean accuracy and AUC over datasets, by coding.
 
-    The codings are ten equal bins, 64 mixed bins, and mixed bins merged to the learner's number of
-    bins ("as it is"). The last column of an ε has the standard error of the gain of "as it is"
-    over ten equal bins.
+    The codings are ten equal bins, 64 mixed bins, and mixed bins that are merged to the learner's
+    own number of bins ("as it is"). For each ε, the last column has the standard error of the
+    difference between "as it is" and ten equal bins.
     """
     epsilons, codings_of = (0.1, 1.0, 3.0), ("ten equal", "64 mixed", "as it is", "se of its gain")
     titles = [f"ε = {e:g}: {title}" for e in epsilons for title in codings_of]
@@ -225,8 +226,8 @@ def made(name: str) -> Table:
 def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
     """Return a domain with wider bounds and other bins for numeric columns, except dates.
 
-    With a `factor`, intervals are so many times as wide; if it is 0, bounds are rounded outwards to
-    powers of ten.
+    The intervals between bounds are `factor` times as wide. If it is 0, bounds are instead rounded
+    outwards to powers of ten.
     """
     columns = []
     for column in domain.columns:
@@ -244,14 +245,14 @@ def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
 
 
 def rounded(bound: float) -> float:
-    """Round a bound away from 0 to a power of ten; 0 stays 0."""
+    """Round a bound away from 0 to the next power of ten; 0 stays 0."""
     if bound == 0:
         return 0.0
     return math.copysign(10.0 ** math.ceil(math.log10(abs(bound)) - 1e-9), bound)
 
 
 def raw_tables(description: Any) -> Iterator[reading.RawTable]:
-    """Yield the raw records of all files of a dataset, of the training and the test part."""
+    """Yield the raw records of a dataset, first of the training and then of the test files."""
     problems, files = Problems(description.name), reading.fetch(description)
     for part in description.read_parts:
         for file in files.get(part, (None,)):
@@ -310,9 +311,10 @@ def scores(labels: Any, decided: Any) -> tuple[float, float]:
 def error_of(
     ones: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]], n_tables: int = 1
 ) -> str:
-    """Return a text with the standard errors of the mean difference between two lists of scores.
+    """Return a text with the standard errors of the mean differences in accuracy and AUC.
 
-    They cover the random splits; the tables are regarded as fixed.
+    `ones` and `others` are scores on the same splits. The errors cover the choice of splits; the
+    tables are regarded as fixed.
     """
     gain = (np.array(ones) - np.array(others)).reshape(n_tables, -1, 2)
     variances = gain.var(axis=1, ddof=1) / gain.shape[1]

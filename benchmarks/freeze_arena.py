@@ -1,9 +1,10 @@
-"""Freeze results of the arena: store a copy, and write tables of README.md and docs/arena.md.
+"""Freeze the results of the arena: store a copy of them, and update README.md and docs/arena.md.
 
     snakemake arena arena_set_on --cores 2
     python benchmarks/freeze_arena.py
 
-The program also copies the figure. A test compares the pages with the frozen copy.
+The program replaces a table of each page, and copies the figure. A test compares the pages with the
+frozen copy.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from privcurve.outputs import checks, runs
 from privcurve.outputs.arena import FREE, FROZEN_FILE, REFERENCE, what_can_be_found
 
 ROOT = Path(__file__).resolve().parents[1]
-# Files of runs of the two suites of datasets.
+# The results of the two commands above, one for each suite of datasets.
 RESULTS = [
     Path("results/arena") / name for name in ("results.parquet", "arena_set_on/results.parquet")
 ]
@@ -47,7 +48,7 @@ def short(value):
 
 
 def readme_rows(frame):
-    """Return the lines of the README's table, without spaces, as the page may have 600 words."""
+    """Return the lines of the README's table, without spaces: it counts as few of the 600 words."""
     means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]
     lines = [
         f"|{title}|{'|'.join(short(means[method, epsilon]) for epsilon in EPSILONS)}|"
@@ -57,9 +58,10 @@ def readme_rows(frame):
 
 
 def page_rows(frame, passed):
-    """Return the lines of the table of docs/arena.md: differences in AUC to PrivGAM, and checks.
+    """Return the lines of the table in docs/arena.md, and of the note below it.
 
-    They are for ε = 1. A note below says which differences the tests can find.
+    The table has the differences in AUC to PrivGAM at ε = 1, and the results of privacy checks. The
+    note says which differences the tests can find with this number of datasets.
     """
     passed = passed.set_index("method")
     compared = arena.compare(frame, arena.find_references(frame, REFERENCE))

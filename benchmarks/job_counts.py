@@ -20,7 +20,7 @@ from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[1]
 SECONDS = (30, 1200)
-# Any seed: the estimated seconds, by which curves are divided into jobs, do not depend on it.
+# Any seed will do: curves are divided into jobs by estimated seconds, which do not depend on it.
 SEED = 1
 
 

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def start_up() -> dict[str, float]:
-    """Return the seconds of the import and of the first fit, which compiles or reads the cache."""
+    """Return the seconds of the import and of the first fit, which compiles or loads kernels."""
     started = time.perf_counter()
     from privcurve.learners import LazyBBClassifier
 

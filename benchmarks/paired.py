@@ -3,10 +3,10 @@
     PRIVCURVE_DATA=<mirror> python benchmarks/paired.py privgam dp_newton \
         --datasets adult-fine,mushroom --sizes 1000,4000 [--other n_groups=8]
 
-The program prints a line for each dataset and sample size. It has the mean accuracy of the first
-learner at each ε, then the difference of the second learner's accuracy from it: the mean over
-samples, and the standard error. Accuracy is measured on up to 8,000 records outside the sample.
-Records of test files are not used.
+The program prints a line for each dataset and sample size. For each ε, it has the first learner's
+mean accuracy over samples, then the mean of the second learner's accuracy minus the first's, with
+its standard error. Accuracy is measured on up to 8,000 records outside the sample. Records of test
+files are not used.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     best.file.unlink()
     show("DAG, trained (dry run)", "< 10 s", *snakemake, "--dry-run")
     show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best))
-    # The repeated selection is newer than the outputs: make them again, before the no-op.
+    # The repeated selection is newer than the outputs. Make the outputs again: otherwise the next
+    # run would have something to do.
     run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary())

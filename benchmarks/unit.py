@@ -2,13 +2,13 @@
 
     python benchmarks/unit.py [--persons 3000] [--repeats 10]
 
-In the made-up tables, persons have 1 to 60 records (geometric, with mean 6). Each of eight columns
-has half of its variance between persons, half between records of a person. The label follows a
-logistic model of four columns and a constant of the person. At most `at_most` records of a person
-train; each has the ε and δ that give persons the ε of the column and δ = 1e-6. The AUC is measured
-on all records of as many new persons; cells have its mean over made-up tables and the standard
-error. `kept` is the share of records that train. In the last line ε protects single records only:
-for a person with 60 records, ε is 60 times as large.
+In the made-up tables, persons have 1 to 60 records (geometric, with mean 6). In each of eight
+columns, half of the variance is between persons, half between the records of a person. The label
+follows a logistic model of four columns and a constant of the person. At most `at_most` records of
+a person train. Their ε and δ are such that a person has the ε in the column's title, and δ = 1e-6.
+The AUC is measured on all records of new persons, as many as in the training. A cell has the mean
+AUC over made-up tables and its standard error. `kept` is the share of records that train. In the
+last line ε protects single records only: for a person with 60 records, ε is 60 times as large.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def table(n_persons: int, rng: np.random.Generator) -> tuple[list[str], Any, Any]:
-    """Draw records; return the person, the codes and the label of each."""
+    """Draw the records of `n_persons` persons; return the persons, codes and labels by record."""
     sizes = np.minimum(rng.geometric(1 / MEAN, n_persons), MOST)
     person = np.repeat(np.arange(n_persons), sizes)
     shape = (len(person), N_COLUMNS)
@@ -78,7 +78,7 @@ def table(n_persons: int, rng: np.random.Generator) -> tuple[list[str], Any, Any
 def measured(
     tables: Sequence[Sequence[Any]], kept: Sequence[Any], epsilon: float, delta: float
 ) -> str:
-    """Return a text with the AUC on new persons: mean over tables and standard error."""
+    """Return a text with the mean AUC over tables and its standard error; `kept` records train."""
     each = []
     for seed, ((train, test), rows) in enumerate(zip(tables, kept, strict=True)):
         model = PrivGAMClassifier(

@@ -1,10 +1,10 @@
 """Train the network of PrivGAM's standard errors: ``python decoder/errors.py --pool FOLDER``.
 
-FOLDER has simulated tables (decoder/tables.py). Their columns are used, but not their labels: new
-labels are drawn from random additive models, whose scores are therefore known ("true scores").
-PrivGAM is fitted to them with its present weights. From what a fit released, a small network learns
-how far the fit's scores are from the true ones. The number of a fit determines its random numbers.
-The program replaces the package's file of weights, and its SHA-256 in the module that reads it.
+FOLDER has simulated tables (decoder/tables.py). The program draws new labels for their records from
+random additive models, so that the true scores are known, and fits PrivGAM with its present
+weights. A small network learns to predict, from the numbers that a fit releases, how far the fit's
+scores are from the true ones. The index of a fit determines its random numbers. The program
+replaces the package's file of weights, and the SHA-256 in the module that reads this file.
 """
 
 from __future__ import annotations
@@ -34,29 +34,30 @@ SEED = 64
 DELTA = 1e-6
 MOST_RECORDS = 12_000
 MOST_FIT_COLUMNS = 32
-SCALES = (0.05, 8000.0)  # range from which n·μ/d of a fit is drawn
-MOST_SPREAD = 3.0  # maximum of √(Σ variances of a column's true scores)
-N_ROWS = 64  # number of rows of a fit whose log-odds are compared
+# Range of n·μ/d (records, Gaussian budget, columns), from which the value of each fit is drawn.
+SCALES = (0.05, 8000.0)
+MOST_SPREAD = 3.0  # maximum of √(sum over columns of the variance of true scores)
+N_ROWS = 64  # number of records of each fit whose log-odds are compared with the true log-odds
 WIDTHS = {"bin": (20, 32, 16, 1), "common": (8, 16, 2)}
-BATCH, STEPS, RATE = 64, 6000, 3e-3  # BATCH: number of fits in a step
+BATCH, STEPS, RATE = 64, 6000, 3e-3  # fits in a training step, steps, initial learning rate
 
 Floats = NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """The network's inputs from a fit, and the distances of the fit's scores from the true ones."""
+    """A training example: the network's inputs from a fit, and the errors of the fit's scores."""
 
-    features: Floats  # (n_bins, 20)
-    common: Floats  # (8,)
-    distances: Floats  # (n_bins,)
-    weights: Floats  # (n_bins,): 0 for bins without records; the sum is 1
-    intercept: float  # distance of the intercept
-    rows: NDArray[np.int64]  # (N_ROWS, most columns): bins of rows; −1 is padding
-    of_rows: Floats  # (N_ROWS,): distances of the rows' log-odds
+    features: Floats  # (n_bins, 20): inputs for each bin
+    common: Floats  # (8,): inputs for the fit
+    distances: Floats  # (n_bins,): fitted minus true score of each bin
+    weights: Floats  # (n_bins,): weight in the loss, 0 for bins without records; the sum is 1
+    intercept: float  # fitted minus true intercept
+    rows: NDArray[np.int64]  # (N_ROWS, most columns): bins of some records; −1 is padding
+    of_rows: Floats  # (N_ROWS,): fitted minus true log-odds of these records
 
 
 def main() -> None:
-    """Fit PrivGAM to many tables, train the network, and write its file."""
+    """Fit PrivGAM to many tables, train the network, and write the file with its weights."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pool", type=Path, required=True, help="folder of simulated tables")
     parser.add_argument("--fits", type=int, default=9_000)
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 def draw_case(paths: Sequence[Path], number: int) -> Case:
-    """Return the fit with this number, to a table from one of the files `paths`."""
+    """Fit PrivGAM to records of a random table from `paths`; `number` seeds the random numbers."""
     rng = np.random.default_rng([SEED, number])
     table = tables.read(paths[int(rng.integers(len(paths)))])
     columns = rng.permutation(table.codes.shape[1])
@@ -122,7 +123,7 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
     distances, weights = np.empty(len(scores)), np.zeros(len(scores))
     for j, column in enumerate(counts.columns):
         total = mass[column].sum()
-        # PrivGAM centres scores by the released counts, so the true scores are centred likewise.
+        # Centre the true scores by the released counts, as PrivGAM centres the fitted scores.
         mean = float(mass[column] @ right[j] / total) if total > 0 else 0.0
         distances[column], intercept = scores[column] - (right[j] - mean), intercept + mean
         weights[column] = (shares[j] > 0) / (shares[j] > 0).sum() / d
@@ -138,9 +139,9 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
 def _spread_out(
     rng: np.random.Generator, codes: NDArray[np.int64], n_bins: int, most: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the codes of a column with at most `most` bins, and its number of bins.
+    """Change the bins of an ordered column; return the new codes and number of bins.
 
-    At random, some bins at the ends of the column have no records.
+    Bins are merged to at most `most`. At random, some bins at the ends are left without records.
     """
     width = min(n_bins, most)
     if rng.random() < 0.5:
@@ -153,9 +154,9 @@ def _spread_out(
 def _draw_scores(
     rng: np.random.Generator, codes: NDArray[np.int64], n_bins: Any, ordered: Any
 ) -> tuple[list[Floats], list[Floats]]:
-    """Draw the scores of an additive model, with mean 0 over the records of each column.
+    """Draw an additive model; return, for each column, the scores and shares of records by bin.
 
-    Also returns the share of the records in each bin.
+    The scores of each column have the mean 0 over the records.
     """
     active = rng.uniform(-0.15, 1.15)
     sizes = np.exp(rng.uniform(np.log(0.05), np.log(1.5), len(n_bins)))
@@ -177,7 +178,7 @@ def _draw_scores(
 
 
 def _draw_shape(rng: np.random.Generator, width: int) -> Floats:
-    """Draw the scores of an ordered column: a line, a step, waves or a rough curve."""
+    """Draw scores for the `width` bins of an ordered column: a line, a step, waves or a curve."""
     x, kind = (np.arange(width) + 0.5) / width, rng.integers(4)
     if kind == 0:
         return x * rng.choice([-1.0, 1.0])
@@ -200,7 +201,7 @@ def _budgets() -> tuple[Floats, Floats]:
 
 
 def _epsilon_of(amount: float) -> float:
-    """Return the ε for which (ε, `DELTA`) is the budget μ = `amount`."""
+    """Return the ε for which (ε, `DELTA`) allows the Gaussian budget μ = `amount`."""
     return float(np.exp(np.interp(np.log(amount), *_budgets())))
 
 
@@ -208,7 +209,11 @@ def _epsilon_of(amount: float) -> float:
 
 
 def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32]]:
-    """Train the network by maximum likelihood, with normal distances; return the file's arrays."""
+    """Train the network; return the arrays of its file.
+
+    The loss is the negative log-likelihood of the errors in `cases`, as if each were normal with
+    the predicted standard error.
+    """
     import jax
     import jax.numpy as jnp
     import optax
@@ -283,7 +288,8 @@ def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32
     order = np.argsort([len(case.features) for case in cases], kind="stable")
     losses = []
     for k in range(steps):
-        # The fits of a batch have similar numbers of bins, so that there is little padding.
+        # Choose the fits of a batch among fits with similar numbers of bins: this needs little
+        # padding.
         first = int(rng.integers(0, max(1, len(cases) - 8 * BATCH)))
         some = rng.choice(order[first : first + 8 * BATCH], BATCH)
         weights, state, value = step(weights, state, padded([cases[i] for i in some]))
@@ -301,7 +307,7 @@ def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32
 def calibrate(
     arrays: dict[str, NDArray[np.float32]], cases: list[Case]
 ) -> dict[str, NDArray[np.float32]]:
-    """Scale the errors so that intervals of 95 % contain 95 % of the distances of `cases`."""
+    """Scale the standard errors so that intervals of 95 % contain 95 % of the errors in `cases`."""
     for name, at in (("bin3", 0), ("common2", 0), ("common2", 1)):
         ratios, masses = [], []
         for case in cases:
@@ -335,7 +341,7 @@ def write(arrays: dict[str, NDArray[np.float32]], path: Path) -> str:
 
 
 def register(checksum: str, module: Path) -> None:
-    """Write the checksum into the module that reads the file."""
+    """Write the checksum of the weights into the module that reads them."""
     text = module.read_text(encoding="utf-8")
     module.write_text(re.sub(r'SHA256 = "\w*"', f'SHA256 = "{checksum}"', text), encoding="utf-8")
 

@@ -3,10 +3,11 @@
     PRIVCURVE_DATA=<mirror> python decoder/evaluate.py [--json FILE] [--against FILE] [--seeds N]
 
 For each seed, PrivGAM is trained on a random two thirds of each table; AUC, log-loss and accuracy
-are measured on the rest. Sub-tasks of these tables trained the network, so scores on other tables
-are worse; these scores only serve to compare weights. `--json` writes the scores of each table, ε,
-δ and seed to a file. `--against` reads such a file and adds a table of mean paired differences from
-it. Without `--against`, the printed tables replace the results in decoder/README.md.
+are measured on the other third. As parts of the same tables trained the network, these scores only
+serve to compare weights: scores on other tables are worse. `--json` writes the scores for each
+table, ε, δ and seed to a file. `--against` reads such a file, and adds a table of the mean paired
+differences from its scores. Without `--against`, the printed tables replace the results in
+decoder/README.md.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ DELTAS = (1e-6, 0.0)
 MEASURES = ("AUC", "log-loss", "accuracy")
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: python decoder/evaluate.py -->", "<!-- end of results -->"
-# Limits of the rows in the tables of the loss: of m = n·μ/d, and of the number of columns.
+# Two tables show the loss by m = n·μ/d and by the number of columns; these are the limits of their
+# rows.
 SCALES = (0, 1, 10, 100, 1000, math.inf)
 COLUMNS = (0, 5, 10, 15, math.inf)
 
-# By a text "table ε δ seed": AUC, log-loss, accuracy, log-loss of the base rate, m, and number of
-# columns.
+# The keys are texts "table ε δ seed". A value has six numbers: AUC, log-loss, accuracy, log-loss of
+# the base rate, m, and number of columns.
 Results = dict[str, list[float]]
 
 
@@ -64,7 +66,7 @@ def main() -> None:
 
 
 def evaluate(name: str, table: Columns, seed: int) -> Results:
-    """Return the results of a table with the split of a seed, for each ε and δ."""
+    """Train and score PrivGAM on a split of a table, for each ε and δ; `seed` decides the split."""
     order = np.random.default_rng([77, seed]).permutation(len(table.codes))
     train, test = np.split(order, [len(order) * 2 // 3])
     labels, ordered = table.labels[:, 0], tuple(table.ordered.tolist())
@@ -118,7 +120,7 @@ def write_tables(results: Results, n_seeds: int) -> Iterable[str]:
 
 
 def write_differences(results: Results, others: Mapping[str, Sequence[float]]) -> Iterable[str]:
-    """Yield a Markdown table of mean differences from other results, paired by table and seed."""
+    """Yield a Markdown table of mean differences `results` − `others`, paired by table and seed."""
     rows = []
     for delta in DELTAS:
         for epsilon in EPSILONS:
@@ -126,7 +128,8 @@ def write_differences(results: Results, others: Mapping[str, Sequence[float]]) -
             if not keys:
                 continue
             apart = np.array([np.subtract(results[key][:3], others[key][:3]) for key in keys])
-            # Splits of one table are not independent: standard errors are over the means of tables.
+            # Splits of the same table are not independent. So first average over the splits, and
+            # compute the standard error over tables.
             names = np.array([key.split()[0] for key in keys])
             means = np.array([apart[names == name].mean(axis=0) for name in np.unique(names)])
             errors = means.std(axis=0, ddof=1) / math.sqrt(len(means))

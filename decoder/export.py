@@ -24,10 +24,11 @@ from privcurve.learners import entries
 from privcurve.learners.additive import decoder
 
 REGISTRY = Path(entries.__file__).with_name("private.py")
-# Names of the layers of a block, in the kernel's order: square ones, and ones that read columns.
+# Names of the layers of a block, in the kernel's order: SQUARE layers have as many inputs as
+# outputs, COLUMN layers read the features of columns.
 SQUARE = ("c", "l", "r", "l4", "r4", "m", "m2", "o")
 COLUMN = ("q", "k", "v", "u")
-# Maximum size of the file, as it is a part of the package.
+# Maximum size of the file: it is a part of the package, which should stay small.
 MOST_BYTES = 10**6
 
 
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def network_of(parameters: Mapping[str, Any]) -> decoder.Network:
-    """Convert weights from `network.init` or a training to the library's class."""
+    """Convert weights of the form that `network.init` returns to the library's class."""
     return decoder.Network(
         tuple(map(_stage_of, parameters["rounds"])),
         *(np.asarray(parameters[name]) for name in ("shares", "totals")),

@@ -1,8 +1,8 @@
-"""PrivGAM's network, which decodes noisy sums, in JAX for training: float32, tables of one shape.
+"""Define PrivGAM's network, which decodes noisy sums, in JAX for training.
 
-``privcurve.kernels.decoder`` runs the same network in a fit. Here, the arrays of a table are padded
-to a fixed number of columns and bins (`columns`, `bins`); masks are 1 for the table's own columns
-and bins.
+``privcurve.kernels.decoder`` runs the same network in a fit. Here, numbers are float32, and the
+arrays of a table are padded to a fixed number of columns and bins (`columns`, `bins`); masks are 1
+for real columns and bins, and 0 for padding.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from privcurve.learners.additive.decoder import LEAST_SHARE
 
 Array: TypeAlias = jax.Array
 Weights = dict[str, Any]
-# Two pairs: the noisy sums of residuals of a class's records and of all other records, and the
-# standard deviations of their noise.
+# Two pairs for a class: the noisy sums of residuals of the records in the class and of all other
+# records; and the standard deviations of the noise in both.
 Answers = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 WIDTH = 48  # length of a bin's state (H in the kernel)
@@ -83,9 +83,9 @@ def normalise(x: Array) -> Array:
 
 
 def sum_windows(sums: Array, ordered: Array, mask: Array) -> Array:
-    """Return sums over a window of bins around each bin: (n_windows, columns, bins).
+    """Return sums over windows of several widths around each bin: (n_windows, columns, bins).
 
-    Bins of unordered columns have no neighbours: each of their windows has only the bin itself.
+    In unordered columns, bins have no neighbours: each window has only the bin itself.
     """
     up_to = jnp.pad(jnp.cumsum(sums * mask, 1), ((0, 0), (1, 0)))
     n_bins = sums.shape[1]
@@ -101,8 +101,10 @@ def sum_windows(sums: Array, ordered: Array, mask: Array) -> Array:
 def shares_of(
     weights: Weights, n_releases: int, log_ratio: Array, log_columns: Array
 ) -> tuple[Array, Array]:
-    """Return the shares of the budget for the sums by bin and for the totals of each release.
+    """Return each release's share of the budget for sums by bin, and its share for totals.
 
+    Both arrays have the shape (n_releases,). `log_ratio` is the logarithm of the number of records
+    divided by the noise, and `log_columns` is the logarithm of the number of columns.
     ``Network.shares_of`` of the library does the same.
     """
     which, z = np.minimum(np.arange(n_releases), STAGES - 1), (log_ratio - 5) / 2
@@ -114,10 +116,10 @@ def shares_of(
 
 
 def total_of(answers: Answers, totals: Answers, k: int, n_bins: Array, d: Array) -> Any:
-    """Return the best estimate of a total, and its standard deviation.
+    """Estimate the total of a class's records (`k` = 0) or of all other records (`k` = 1).
 
-    It is the weighted mean of the noisy total and of the sum over the noisy bins. `k` is 0 for the
-    records of the class, 1 for the others.
+    Returns the mean of the noisy total and of the sum of the noisy bins, weighted by precision, and
+    the standard deviation of this mean.
     """
     by_bin, deviation, total, own_deviation = (pair[k] for pair in (*answers, *totals))
     precision, own_precision = d * d / (n_bins * deviation * deviation), 1 / own_deviation**2
@@ -155,7 +157,7 @@ def stage(
     columns, bins = own.shape
     own, others = own * mask, others * mask
     answers = (own, others), (s1, s0)
-    # Totals, and the log-odds and noise level that follow from them.
+    # Estimate the totals; compute the log-odds of the class, and the ratio of totals to noise.
     deviation = jnp.sqrt((s1 * s1 + s0 * s0) / 2)
     n_all, log_d = mask.sum(), jnp.log(d * 1.0)
     (up, up_error), (down, down_error) = (total_of(answers, totals, k, n_all, d) for k in range(2))
@@ -163,7 +165,7 @@ def stage(
     odds = jnp.clip(jnp.log(up / down), -5, 5)
     level = jnp.log(total / deviation)
     variance = s1 * s1 * (1 - q) ** 2 + s0 * s0 * q * q
-    # Features of single bins.
+    # Compute the features of each bin.
     w1, w0, counts = (sum_windows(x, ordered, mask) for x in (own, others, mask))
     counts = jnp.maximum(counts, 1.0)
     added = 2 * (deviation + 0.5) * jnp.sqrt(counts)
@@ -188,7 +190,7 @@ def stage(
     x = jnp.stack(features, -1)
     fresh = jax.nn.silu(apply(layers["in"], x if h is None else jnp.concatenate([x, h], -1)))
     h = fresh if h is None else h + fresh
-    # Features of the table, which all bins share, and features of columns.
+    # Compute the features of the table, which all bins share, and the features of each column.
     spread = jnp.log(jnp.hypot(up_error, down_error) / total)
     common = [odds / 2, spread, jnp.log(total) / 3 - 2, jnp.log(deviation) / 2, (level - 4) / 2]
     common += [log_d - 2, intercept / 3, (present * ordered).sum() / d]
@@ -217,7 +219,8 @@ def stage(
         h = h + jax.nn.silu(change)
         h = h + apply(block["m2"], jax.nn.silu(apply(block["m"], normalise(h))))
         g = g + (present[:, None] * mixed).sum(0) / d
-    # The change of scores: a weighted mean of the windows' estimates, plus a free term.
+    # The scores change by a weighted mean of the windows' estimates, plus a term that the network
+    # chooses freely.
     out = apply(layers["out"], normalise(h))
     parts = jax.nn.softmax(out[..., 2 : 2 + N_WINDOWS], -1)
     step = sum(
@@ -250,10 +253,12 @@ def draw_noise(key: Array, shape: tuple[int, ...], laplace: Array) -> Array:
 
 
 def clipped(chances: Array, labels: Array, laplace: Array) -> Array:
-    """Return the clipped absolute residuals of records of more than two classes.
+    """Return the clipped absolute residuals of records if there are more than two classes.
 
-    The result has the shape (n_classes, n_records): 1 − p for a record's own class and p for the
-    others, scaled down to an L1 norm of at most 1 (Laplace noise) or an L2 norm of at most 1/√2.
+    The result has the shape (n_classes, n_records). A residual is 1 − p for the record's class, and
+    p for any other class, where p is the predicted probability. The residuals of a record are
+    scaled down to an L1 norm of at most 1 (for Laplace noise) or an L2 norm of at most 1/√2
+    (Gaussian).
     """
     own = jnp.take_along_axis(chances, labels[None], 0)
     hot = jax.nn.one_hot(labels, len(chances), axis=0)
@@ -271,21 +276,26 @@ def forward(
     n_classes: int = 2,
     n_releases: int = STAGES,
 ) -> list[tuple[Array, Array]]:
-    """Return scores (n_scores, columns, bins) and intercepts (n_scores,) after each release.
+    """Simulate a fit; return scores (n_scores, columns, bins) and intercepts after each release.
 
     For two classes there is one score, for more classes one score per class.
 
     Parameters
     ----------
     weights : dict
+        The weights of the network.
     key : array
         The random key of the noise.
     task : dict
-        `xt`, `yt`, `wt`: bins (n_records, columns), labels and weights of the training records;
-        `nb`, `od`: number of bins of each column, and whether it is ordered; `d`, `n`: number of
-        columns and of records; `sigma`: standard deviation of the noise if the whole budget were
-        spent on sums of residuals (of at most ½) over all columns; `laplace`: whether noise is
-        Laplace noise.
+        Training records: `xt` (n_records, columns) has their bins, `yt` the labels, `wt` the
+        weights, and `n` is their number. Columns: `nb` has the numbers of bins, `od` is 1 for
+        ordered columns, and `d` is the number of columns. Noise: `sigma` is its standard deviation
+        if the whole budget is spent on one sum over all columns of residuals of at most ½;
+        `laplace` is 1 for Laplace noise.
+    bins : int
+        The padded number of bins.
+    n_classes, n_releases : int
+        The numbers of classes and of releases.
     """
     codes, labels, counts = task["xt"].astype(jnp.int32), task["yt"], task["wt"]
     ordered, d, laplace = task["od"], task["d"], task["laplace"]
@@ -303,7 +313,7 @@ def forward(
     h, results = jnp.zeros((n_scores, columns, bins, WIDTH)), []
 
     def add(values: Array, cells: Array, n_cells: int) -> tuple[Array, Array]:
-        """Return sums of `values` by cell, column and bin, and sums by cell."""
+        """Return the sums of the records' `values` by cell, column and bin, and by cell alone."""
         flat = jnp.zeros(n_cells * columns * bins)
         flat = flat.at[cells[:, None] * (columns * bins) + places].add(values[:, None] * present)
         return flat.reshape(n_cells, columns, bins), jnp.zeros(n_cells).at[cells].add(values)
@@ -311,7 +321,7 @@ def forward(
     for t in range(n_releases):
         key, *own_keys = jax.random.split(key, 3)
         so_far, ends = jax.lax.stop_gradient(scores), jax.lax.stop_gradient(intercepts)
-        # Sensitivity of these sums, divided by the sensitivity of the first release.
+        # The sensitivity of the sums in this release, divided by the sensitivity in the first.
         times = 1.0 if t == 0 or n_classes == 2 else jnp.where(laplace > 0, 2.0, np.sqrt(2.0))
         if n_classes == 2:
             score = (so_far[0].reshape(-1)[places] * present[None]).sum(1) + ends[0]
@@ -336,7 +346,7 @@ def forward(
         for values, share, parts, own_key in zip(
             jax.lax.stop_gradient(exact), shares, (1.0, of_columns), own_keys, strict=True
         ):
-            # Shares of the budget are shares of ε for Laplace noise, and of μ² for Gaussian noise.
+            # The budget that is shared is ε for Laplace noise, and μ² for Gaussian noise.
             cost = jnp.where(laplace > 0, share[t], jnp.sqrt(share[t]))
             deviation = times * task["sigma"] / parts / cost
             noisy = values + deviation * draw_noise(own_key, values.shape, laplace)
@@ -363,7 +373,7 @@ def forward(
 
 
 def spread_of(scores: Array, counts: Array) -> Array:
-    """Return a quarter of the standard deviation of scores: the width of the loss's soft error."""
+    """Return the scale on which `loss` smooths errors: a quarter of the scores' deviation."""
     mean = (scores * counts).sum() / counts.sum()
     variance = (counts * (scores - mean) ** 2).sum() / counts.sum()
     return jax.lax.stop_gradient(0.25 * jnp.sqrt(variance) + 1e-3)
@@ -377,10 +387,11 @@ def loss(
     n_classes: int = 2,
     n_releases: int = STAGES,
 ) -> Array:
-    """Return the log-loss and a soft (differentiable) error rate after each release.
+    """Return the log-loss and a smoothed (differentiable) error rate after each release.
 
-    The result has the shape (n_releases, 2). It is measured on records that do not train: `xq`,
-    `yq` and `wq` of the task.
+    The result has the shape (n_releases, 2). Both are measured on other records than the training
+    records: `xq` has their bins, `yq` the labels and `wq` the weights. For parameters, see
+    `forward`.
     """
     codes, labels, counts = task["xq"].astype(jnp.int32), task["yq"], task["wq"]
     columns = codes.shape[1]

@@ -1,8 +1,8 @@
-"""Simulated tables for training: ``python decoder/tables.py FOLDER FIRST LAST``.
+"""Simulate tables for training: ``python decoder/tables.py FOLDER FIRST LAST``.
 
-Writes FOLDER/<i>.npz for each i from FIRST to LAST - 1, unless the file exists. The number i
-determines the table. A table has codes (the bins of a column are ordered or not) and four labels:
-three with two classes, and one with three to ten. It contains no data of real people.
+The program writes FOLDER/<i>.npz for each i from FIRST to LAST - 1, unless the file exists. The
+number i determines the table. A table has encoded columns, ordered or not, and four labels: three
+labels with two classes, and one with three to ten. It contains no data of real people.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 class Table(NamedTuple):
-    """A simulated table."""
+    """A simulated table: bins of ordered and unordered columns, and four labels."""
 
     codes: NDArray[np.uint8]  # (n_records, n_columns)
     n_bins: NDArray[np.int32]  # (n_columns,)
@@ -64,7 +64,7 @@ def read(path: Path) -> Table:
 
 
 def simulate(rng: np.random.Generator) -> Table:
-    """Draw a table: columns that depend on latent factors, cut into bins, and labels of both."""
+    """Draw a table: columns depend on latent factors; labels depend on factors or columns."""
     d = int(np.exp(rng.uniform(np.log(4), np.log(60))))
     if rng.random() < 0.08:
         d = int(rng.integers(60, MOST_COLUMNS + 1))
@@ -129,13 +129,13 @@ def _draw_columns(rng: np.random.Generator, factors: Floats, d: int) -> Floats:
 
 
 def _cut(rng: np.random.Generator, values: Floats, n_bins: int, ordered: bool) -> NDArray[np.intp]:
-    """Return the bins of a column, cut at quantiles, evenly between bounds, or at random."""
+    """Divide the values of a column into bins: at quantiles, evenly, or at random values."""
     way = rng.random()
     if way < 0.3:
         edges = np.quantile(values, np.arange(1, n_bins) / n_bins)
     elif way < 0.8:
         low, high = values.min(), values.max()
-        # Public bounds are wider or narrower than the range of the values.
+        # Simulate public bounds, which are wider or narrower than the range of the values.
         width = (high - low) * np.exp(rng.uniform(-1, 1.5))
         middle = low + (high - low) * rng.random()
         ends = (middle - width / 2, middle + width / 2) if way < 0.6 else (low, high)
@@ -144,13 +144,16 @@ def _cut(rng: np.random.Generator, values: Floats, n_bins: int, ordered: bool) -
         edges = np.sort(np.quantile(values, rng.random(n_bins - 1)))
     codes = np.searchsorted(edges, values)
     if rng.random() < 0.1 and n_bins > 2:
-        # The column has a special value, such as 0 for "none".
+        # Replace large values by a special one, as in columns where 0 means "none".
         codes[values > np.quantile(values, rng.uniform(0.5, 0.97))] = 0
     return codes if ordered else rng.permutation(n_bins)[codes]
 
 
 def _draw_score(rng: np.random.Generator, values: Floats, factors: Floats) -> Floats:
-    """Draw a score with standard deviation 1: effects of columns or of mixtures of factors."""
+    """Draw a score of each record, with standard deviation 1: a sum of random effects.
+
+    The effects are functions of columns, or of mixtures of factors; some are products of two.
+    """
     d = values.shape[1]
     source = values if rng.random() < 0.5 else factors @ rng.normal(size=(factors.shape[1], d))
     source = _standardise(source)

@@ -1,4 +1,4 @@
-"""Training tasks: parts of public and of simulated tables, in arrays of a few shapes."""
+"""Draw training tasks, which are parts of public or simulated tables, in arrays of fixed shapes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ PUBLIC = (
 )
 MOST_RECORDS = 40_000  # maximum number of records of a public table
 N_QUERIES = 1024  # maximum number of records on which the loss of a task is measured
-# Maximum share of the largest class in a table with the label of a task.
+# Maximum share of the largest class among all records of a table; other labels are redrawn.
 MOST_SHARE = 0.985
-LEAST_RECORDS = 300  # minimum number of records after some classes were made rare
+LEAST_RECORDS = 300  # minimum number of records that remain if some classes are made rare
 
 Task = dict[str, Any]
 
 
 class Shape(NamedTuple):
-    """The shape of the arrays of a step, and how often it is drawn."""
+    """The shape of the arrays in a training step; `weight` says how often the shape is drawn."""
 
     columns: int
     bins: int
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
     tasks: int  # number of tasks in a step
     weight: float
     n_classes: int
-    scales: tuple[float, float]  # range of m = n·μ/d for nine of ten tasks
+    scales: tuple[float, float]  # range from which m = n·μ/d of nine of ten tasks is drawn
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -57,12 +57,12 @@ SHAPES: Mapping[str, Shape] = {
     "12x64k3": Shape(12, 64, 8192, 4, 0.3, 3, (10, 8000)),
     "12x12k10": Shape(12, 12, 4096, 4, 0.6, 10, (0.02, 30)),
 }
-# For tests, as it compiles in seconds.
+# A shape for tests, as JAX compiles the network for it in seconds.
 TINY = Shape(3, 6, 256, 2, 1.0, 2, (0.02, 250))
 
 
 class Columns(NamedTuple):
-    """A table: codes, public facts about its columns, and labels (a column for each)."""
+    """A table: codes, the number of bins and order of each column, and one or several labels."""
 
     codes: NDArray[Any]  # (n_records, n_columns)
     n_bins: NDArray[np.int64]
@@ -83,7 +83,7 @@ def public_table(name: str) -> Columns:
 class Source:
     """Draws tasks, from public tables with probability `real`, otherwise from simulated ones.
 
-    Tasks with 30 columns or more are always from simulated tables.
+    `pool` is the folder of simulated tables. Tasks with 30 columns or more are always simulated.
     """
 
     def __init__(
@@ -105,7 +105,10 @@ class Source:
         return self._shapes[name]
 
     def batch(self, step: int) -> tuple[str, Task]:
-        """Return the name of a shape and the tasks of a step; the number `step` determines both."""
+        """Draw a shape and tasks for a step; return the name of the shape, and the stacked tasks.
+
+        The number `step` and the seed of this object determine both.
+        """
         self._rng = np.random.default_rng([self._seed, step])
         names = list(self._shapes)
         weights = np.array([self._shapes[name].weight for name in names])
@@ -114,7 +117,7 @@ class Source:
         return name, {key: np.stack([task[key] for task in tasks]) for key in tasks[0]}
 
     def task(self, shape: Shape) -> Task:
-        """Draw a task: records for training, records for the loss, and public facts."""
+        """Draw a task: training records, other records for the loss, and public facts."""
         rng, task = self._rng, None
         while task is None:
             few = max(1, shape.columns // 3) if shape.columns > 12 else 1
@@ -144,9 +147,9 @@ class Source:
                 return table
 
     def _draw_label(self, table: Columns, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw a label: one of the table's or one made from a column.
+        """Draw a label: a label of the table, or a function of one column.
 
-        Returns the label of each record, and the numbers of the remaining columns in random order.
+        Returns the label of each record, and the indices of the other columns in random order.
         """
         rng, columns = self._rng, self._rng.permutation(table.codes.shape[1])
         labels, j = table.labels, columns[0]
@@ -173,7 +176,7 @@ class Source:
         return rng.integers(0, n_classes, width)[codes], columns[1:]
 
     def _try_task(self, shape: Shape, wanted: int) -> Task | None:
-        """Draw a task; None if it has too few records, no column, or almost only one class."""
+        """Draw a task; return None if it has too few records, no column, or hardly two classes."""
         rng = self._rng
         table = self._draw_table(wanted, shape.n_classes)
         y, columns = self._draw_label(table, shape.n_classes)
@@ -202,7 +205,7 @@ class Source:
         return self._cut_to_shape(shape, codes, y, n_bins, ordered, n)
 
     def _draw_kept(self, y: NDArray[Any], n_classes: int) -> NDArray[Any]:
-        """Draw records to keep, such that some classes become rare; return their positions."""
+        """Draw records so that some classes become rare; return the positions of drawn records."""
         chances = np.exp(-self._rng.exponential(2.0, n_classes))
         chances /= chances[np.unique(y)].max()
         return np.flatnonzero(self._rng.random(len(y)) < chances[y])
@@ -210,7 +213,7 @@ class Source:
     def _copy_columns(
         self, codes: NDArray[Any], n_bins: NDArray[Any], ordered: NDArray[Any], most: int
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Add copies of columns; in some copies, values are exchanged between some records."""
+        """Add copies of columns, up to `most` columns; some copies differ in some records."""
         rng, d = self._rng, codes.shape[1]
         one = rng.integers(d) if rng.random() < 0.6 else None
         for _ in range(rng.integers(1, min(6, most - d) + 1)):
@@ -231,11 +234,14 @@ class Source:
         ordered: NDArray[Any],
         n: int,
     ) -> Task:
-        """Draw a budget, merge bins as the public rule does, and return arrays of the shape."""
+        """Draw a budget, merge bins as PrivGAM's public rule does, and return a task of a shape.
+
+        The first `n` records are the training records.
+        """
         rng, d = self._rng, codes.shape[1]
         ends = shape.scales if rng.random() < 0.9 else (LEAST_SCALE, MOST_SCALE)
         scale = np.exp(rng.uniform(*np.log(ends)))
-        # Maximum number of bins: as in the public rule, or similar.
+        # Draw the maximum number of bins near the number of PrivGAM's public rule.
         by_rule = max(rng.choice([4, 6, 8]), BINS_PER_ROOT * np.sqrt(scale))
         by_rule *= np.exp(rng.normal() * 0.2)
         most = max(2, min(shape.bins, int(by_rule)))
@@ -248,13 +254,13 @@ class Source:
                 n_bins[j] = shape.bins
             if rng.random() < 0.01:
                 codes[:, j] = 0  # a column with a single value
-        # A training record may stand for several equal ones.
+        # In some tasks, a training record stands for several equal records.
         weight = np.exp(rng.uniform(0, 5)) if rng.random() < 0.15 else 1.0
         laplace = rng.random() < 0.3
         sigma = n * weight / (scale * np.sqrt(2.0 * d))
         if laplace and rng.random() < 0.5:
             sigma *= np.sqrt(d)
-        # Under add-remove, the number of records is secret, and a fit knows only an estimate.
+        # In some tasks, the number of records is only an estimate, as under add-remove.
         guess = np.exp(rng.normal() * 0.3) if rng.random() < 0.3 else 1.0
         return {
             **_padded("t", codes[:n], y[:n], weight, shape.records, shape.columns),
@@ -277,7 +283,10 @@ def _fill(array: NDArray[Any], values: Any) -> NDArray[Any]:
 def _padded(
     which: str, codes: NDArray[Any], y: NDArray[Any], weight: float, records: int, columns: int
 ) -> Task:
-    """Return codes, labels and weights of records, padded with rows of weight 0."""
+    """Return codes, labels and weights of records under the keys x, y and w plus `which`.
+
+    The arrays are padded to `records` rows, with the weight 0, and to `columns` columns.
+    """
     n, d = codes.shape
     padded = np.zeros((records, columns), np.uint8)
     padded[:n, :d] = codes

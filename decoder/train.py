@@ -2,8 +2,9 @@
 
 STATE is a file with the weights, their average over the last steps, the state of the optimizer and
 the number of steps. If the file exists, the training continues from it. FOLDER has simulated tables
-(decoder/tables.py), and PRIVCURVE_DATA the public ones. The number of a step and the seed determine
-its tasks and noise, so that an interrupted training ends with the same weights as any other.
+(decoder/tables.py), and the folder PRIVCURVE_DATA has the public ones. The seed and the number of a
+step determine its tasks and noise: so an interrupted training, continued up to the same step, ends
+with the same weights as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from tasks import Shape, Source
 
 RATE = 7e-4
 WARM_UP = 300  # number of steps over which the learning rate rises
-# Maximum factor by which a step keeps the old average of weights.
+# Maximum weight of the old average when a step updates the average of the network's weights; early
+# steps use a smaller weight, to forget the initial weights.
 MOST_KEPT = 0.9995
-# Weights of the releases in the loss, by the number of releases (OF_RELEASES), and weights of the
-# log-loss and the soft error (OF_MEASURES).
+# OF_RELEASES has the weight of each release in the training loss, for tasks of 3, 6 or 12 releases.
+# OF_MEASURES has the weights of the log-loss and of the smoothed error rate.
 OF_RELEASES = {
     3: (0.2, 0.2, 0.6),
     6: (0.1, 0.1, 0.15, 0.15, 0.2, 0.3),
@@ -42,7 +44,7 @@ OF_RELEASES = {
 }
 OF_MEASURES = (1.0, 0.3)
 STEPS_PER_LINE = 100
-AHEAD = 4  # number of batches that are drawn in advance, during the steps
+AHEAD = 4  # number of batches that a second thread draws in advance
 
 OPTIMIZER = optax.chain(
     optax.clip_by_global_norm(1.0),
@@ -51,7 +53,7 @@ OPTIMIZER = optax.chain(
 
 
 class State(NamedTuple):
-    """The state of a training after `n_steps` steps; `average` is the average of the weights."""
+    """The state of a training after `n_steps` steps; `average` is a moving average of `weights`."""
 
     weights: Any
     average: Any
@@ -88,7 +90,10 @@ def main() -> None:
 
 
 def rate_at(step: int, rate: float, fall_from: int | None = None, last: int | None = None) -> float:
-    """Return the learning rate of a step: it rises at first, and falls to 0 after `fall_from`."""
+    """Return the learning rate of a step: it rises to `rate`, and falls to 0 at the step `last`.
+
+    It rises in the first `WARM_UP` steps, and falls from the step `fall_from` on, if given.
+    """
     risen = rate * min(1.0, (step + 1) / WARM_UP)
     if fall_from is None or last is None or step < fall_from:
         return risen
@@ -102,7 +107,11 @@ def train(
     rate: Callable[[int], float] = lambda step: rate_at(step, RATE),
     seed: int = 0,
 ) -> State:
-    """Train until `ends(n_steps)`; write the state every `STEPS_PER_LINE` steps and at the end."""
+    """Train until `ends(n_steps)`; return the state.
+
+    The state is written to `path` every `STEPS_PER_LINE` steps and at the end; if the file exists,
+    the training continues from it. `rate(n_steps)` is the learning rate.
+    """
     state = read(path) if path.exists() else begin(seed)
     losses: dict[str, list[Any]] = {}
     start, before = time.monotonic(), state.n_steps
@@ -130,7 +139,7 @@ def begin(seed: int) -> State:
 
 
 def read(path: Path) -> State:
-    """Read a state. Only read your own files: a pickle can execute code."""
+    """Read a state from a file. Only read your own files: a pickle can execute code."""
     with path.open("rb") as stream:
         *trees, n_steps = pickle.load(stream)
     weights, average, optimizer = jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), trees)
@@ -138,7 +147,7 @@ def read(path: Path) -> State:
 
 
 def write(state: State, path: Path) -> None:
-    """Write a state atomically."""
+    """Write a state to a file atomically."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as stream:
         pickle.dump((*jax.tree.map(np.asarray, tuple(state[:3])), state.n_steps), stream)
@@ -157,7 +166,10 @@ def _draw_ahead(source: Source, first: int) -> Iterator[tuple[str, Any]]:
 
 
 def n_releases(shape: Shape, scale: float, step: int) -> int:
-    """Return the number of releases of a step's tasks: more where the public rule has more."""
+    """Return the number of releases in a step: more for tasks to which PrivGAM's rule gives more.
+
+    `scale` is the median of n·μ/d over the tasks.
+    """
     if shape.bins < 32:
         return 3
     if shape.bins == 32:
@@ -167,7 +179,7 @@ def n_releases(shape: Shape, scale: float, step: int) -> int:
 
 @cache
 def make_step(shape: Shape, n_releases: int) -> Any:
-    """Return a compiled function that trains one step with tasks of a shape."""
+    """Return a compiled function for a training step with tasks of this shape."""
 
     def total(weights: Any, key: Any, batch: Any) -> tuple[Any, Any]:
         def of_task(key: Any, task: Any) -> Any:
@@ -193,9 +205,9 @@ def make_step(shape: Shape, n_releases: int) -> Any:
 
 
 def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) -> tuple[State, Any]:
-    """Return the next state, and the log-loss after each release.
+    """Train one step; return the next state, and the mean log-loss after each release.
 
-    The log-loss is divided by the log-loss of the base rates of the classes.
+    The log-loss of a task is divided by the log-loss of the shares of its classes.
     """
     i = state.n_steps
     key = jax.random.fold_in(jax.random.PRNGKey(seed), i)

@@ -1,8 +1,8 @@
-"""Grids of boosted ensembles and private forests, with every setting as a result.
+"""Tabulate the errors of boosted ensembles and private forests over a grid of settings.
 
 These are the tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and
-Henecka 2022). One output collects the errors of all settings on each fold; the others are tables
-computed from these errors (papers/boosted_dp/README.md).
+Henecka 2022). The output `ensemble_errors` collects the errors of all settings on each fold; the
+other outputs compute tables from these errors (papers/boosted_dp/README.md).
 """
 
 from __future__ import annotations
@@ -30,25 +30,29 @@ from privcurve.tables.table import Table
 WORD = "ensemble_errors"
 ERRORS = "errors"
 RUN_COLUMNS = ["dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures"]
-# Columns that identify a setting. A setting of the forest has no α, leverage, clamp or share.
+# Columns that identify a setting. `alpha`, `leverage`, `clamp` and `tree_share` are empty (- or 0)
+# for forests, which have no such parameters.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]
-# Name of the paper's objective calibration, which chooses α.
+# Value of the column `alpha` if the paper's objective calibration chooses α.
 CALIBRATED = "O.C."
 ALPHAS = (CALIBRATED, "0.1", "1.0")
 FORESTS = {"laplace": "RF-L", "exponential": "RF-E"}
 BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
-# The paper's clamp M.
+# The clamp M that the paper uses: votes of leaves lie in [−M, M].
 CLAMP = 10.0
-# Errors on a fold of n records are multiples of 1/n: smaller differences are rounding errors.
+# Tolerance for ties: errors on a fold of n records are multiples of 1/n, so a smaller difference
+# between two errors is a rounding error of floats.
 ROUNDING = 1e-9
-# The smallest ε in the paper. Our study has smaller ε, too, to show whether the exact β leaks.
+# The smallest ε in the paper. Our study also has smaller ε, which show whether the exact β leaks;
+# comparisons with printed numbers leave these ε out.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
 SHUFFLES = 200
-# Number of domains in the paper, the maximum of the counts in its tables.
+# Number of domains in the paper. Its counts over domains are compared with ours only if the study
+# has as many datasets.
 DOMAINS = 19
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
@@ -108,14 +112,14 @@ class EnsembleErrors(Output):
 
 
 def read_errors(context: Context) -> pd.DataFrame:
-    """Read the errors of all settings."""
+    """Read the table of :func:`fold_errors` from the file that output `ensemble_errors` wrote."""
     path = context.others[WORD].files.others[ERRORS]
     names = dict.fromkeys(("dataset", "learner", "forest", "alpha", "leverage"), "str")
     return spoken_frame(pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]))
 
 
 class _Ensembles(Output):
-    """Base class of tables computed from the errors of all settings and from printed numbers."""
+    """Base class of tables that compare the errors of all settings with the paper's numbers."""
 
     selects: ClassVar[bool] = False
     printed: ClassVar[str] = ""
@@ -135,7 +139,7 @@ class _Ensembles(Output):
         return request.paper / "printed" / self.printed
 
     def read_printed(self, context: Context) -> pd.DataFrame:
-        """Read the printed numbers."""
+        """Read the CSV file with the numbers that the paper prints (class attribute `printed`)."""
         return pd.read_csv(self._printed_path(context.request), dtype={"alpha": "str"})
 
     def make(self, context: Context) -> None:
@@ -143,7 +147,7 @@ class _Ensembles(Output):
 
     @abstractmethod
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        """Return the table."""
+        """Return the table, computed from the errors of all settings on each fold."""
 
 
 class EnsembleLeast(_Ensembles):
@@ -162,7 +166,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: how many datasets each α wins at each ε: ours, by chance, printed (Table 1)."""
+    """Table: our, shuffled and printed counts of datasets on which each α is best, at each ε."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -179,7 +183,7 @@ class EnsembleAlphas(_Ensembles):
 
 
 class EnsembleSizes(_Ensembles):
-    """Table: size of the ensemble with the smallest error on each dataset, and printed Table 3."""
+    """Table: our and the printed sizes of the ensemble with the smallest error on each dataset."""
 
     word: ClassVar[str] = "ensemble_sizes"
     version: ClassVar[int] = 2
@@ -196,7 +200,7 @@ class EnsembleSizes(_Ensembles):
 
 
 class EnsembleDomains(_Ensembles):
-    """Table: sizes of datasets, with printed Table 2, and the settings that Theorem 13 covers."""
+    """Table: our and the printed sizes of datasets, and the settings that Theorem 13 covers."""
 
     word: ClassVar[str] = "ensemble_domains"
     printed: ClassVar[str] = "table2_domains.csv"
@@ -216,7 +220,7 @@ class EnsembleDomains(_Ensembles):
 
 
 class EnsembleWins(_Ensembles):
-    """Table: wins against the forests on each dataset, and the printed Table 4."""
+    """Table: share of runs won against the forests on each dataset, next to the paper's Table 4."""
 
     word: ClassVar[str] = "ensemble_wins"
     version: ClassVar[int] = 2
@@ -234,7 +238,7 @@ class EnsembleWins(_Ensembles):
 
 
 class EnsembleWinsOverall(EnsembleWins):
-    """Table: wins against the forests over all datasets: for each ε and in total, by leverage."""
+    """Table: share of runs won against the forests over all datasets, for each leverage and ε."""
 
     word: ClassVar[str] = "ensemble_wins_overall"
     printed: ClassVar[str] = "table4_overall.csv"
@@ -249,12 +253,12 @@ class EnsembleWinsOverall(EnsembleWins):
 def fold_errors(
     parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, object]]
 ) -> pd.DataFrame:
-    """Return one row for each setting, with the errors of its folds in columns.
+    """Return a table with one row for each setting and one column for the error on each fold.
 
-    The columns are `KEYS`; the mean `error` and standard deviation `error_std` over the folds; the
-    means of `expected_depth` and `n_leaves`; and the error of each fold, ``fold~1/10`` and so on.
-    The mean error is NaN if a fold has failed. `parts` are runs; `defaults` has, by learner, the
-    values of parameters that a setting does not name.
+    The other columns are `KEYS`; the mean `error` and the standard deviation `error_std` over the
+    folds; and the means of `expected_depth` and `n_leaves`. The error of fold 1 of 10 is in the
+    column ``fold~1/10``. The mean error is NaN if the fit of a fold failed. `parts` are tables of
+    runs, one run per row; `defaults` maps a learner to the default values of its parameters.
     """
     frames = [_one_part(part, defaults) for part in parts]
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
@@ -289,30 +293,30 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
         "alpha": CALIBRATED if calibrated else str(float(given["alpha"])),
         "leverage": given["leverage"] or EXACT,
         "clamp": float(given["clamp"]),
-        # The learner's default is a half.
+        # A tree_share of None means one half (`TREE_SHARE` of the learner).
         "tree_share": 0.5 if given["tree_share"] is None else float(given["tree_share"]),
         **sizes,
     }
 
 
 def keep_published(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the booster as published: exact β and, at finite ε, only M = `CLAMP`."""
+    """Return the rows of the booster as published: exact β, and clamp M = `CLAMP` unless ε = ∞."""
     is_published = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
     return frame[is_published & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
 
 def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a finite ε that the paper has, too."""
+    """Return the rows whose ε is finite and at least the smallest ε of the paper."""
     return frame[np.isfinite(frame["epsilon"]) & (frame["epsilon"] >= LEAST_EPSILON)]
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest mean error over the grid, for each dataset, ε, clamp M and α.
 
-    Each row has the setting with this error (the first, if there are several), and `behind`, the
-    difference to the smallest error of any α. `share_spread` says how much `tree_share` matters:
-    for each of its values, take the smallest error over the rest of the grid; the spread is the
-    largest minus the smallest of these. A row is missing if a setting has failed.
+    Each row has the setting with this error (the first one, if several have it). `behind` is this
+    error minus the smallest error of any α. `share_spread` shows how much `tree_share` matters: it
+    is the range (maximum minus minimum), over the values of `tree_share`, of the smallest error
+    with this value. If a setting with an α has failed, the α has no row.
     """
     rows = []
     mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
@@ -333,11 +337,12 @@ def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
 def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Count the datasets on which each α has the smallest error, at each ε (Table 1).
 
-    Each row is an ε and an α. `n_best` is the count (ties count for each α), `lead` the count minus
-    the largest count of another α, and `printed` the paper's count, only if the study has all
-    domains of the paper. `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of
-    `n_best` over `SHUFFLES` shuffles. A shuffle permutes the errors of the α within each setting at
-    random: these counts show what chance alone gives.
+    There is one row for each ε and α. `n_best` is the count; if several α have the smallest error,
+    the dataset counts for each of them. `lead` is the count minus the largest count of another α.
+    `printed` is the paper's count; it is NaN unless the study has all domains of the paper.
+    `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of `n_best` over `SHUFFLES`
+    shuffles, which show what chance alone gives: a shuffle randomly permutes, within each setting,
+    the errors of the α.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
@@ -371,7 +376,7 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
     """Return, for each dataset, an array of errors of shape (n_settings, n_alphas).
 
-    Settings without a result for one of the α are left out.
+    A setting without a result for some α is left out.
     """
     wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
     wide = wide.reindex(columns=list(alphas)).dropna()
@@ -391,7 +396,8 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
     `sizes` says whether the depth is small (at most `SMALL_DEPTH`) or big, and whether the number
     of trees is small (at most `SMALL_TREES`) or big. `printed` has the paper's sizes, and
-    `as_printed` is 1 if both agree, else 0. A dataset with a failed setting has no row.
+    `as_printed` is 1 if `sizes` equals `printed`, else 0. A dataset with a failed setting has no
+    row.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -417,9 +423,10 @@ def domains(
 ) -> pd.DataFrame:
     """Return our and the printed numbers of records and features of each dataset (Table 2).
 
-    Theorem 13 assumes Td ≤ log m for T trees of depth d and m records. Further columns count the
-    pairs (T, d) of the published booster's grid that satisfy this, and have Td/log m of the
-    setting with the smallest private error, which is NaN if a setting has failed.
+    `shapes` maps a dataset to its numbers of records and features. Theorem 13 assumes Td ≤ log m
+    for T trees of depth d and m records. `n_settings` counts the pairs (T, d) in the published
+    booster's grid, `n_within` the pairs that satisfy this assumption. `best_by_log_m` is Td/log m
+    of the setting with the smallest private error, or NaN if a setting has failed.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
     mine = keep_paper(keep_published(frame))
@@ -444,11 +451,11 @@ def domains(
 
 
 def our_name(domain: str) -> str:
-    """Return our name of a domain of the paper, with `-` for `+`, which file names can't have."""
+    """Return our name of a domain of the paper: `-` replaces `+`, which file names can't have."""
     return domain.replace("+", "-")
 
 
-# Level of significance and depths of Table 4.
+# The significance level of the t-tests, and the depths of the trees, in the paper's Table 4.
 LEVEL = 0.01
 DEPTHS = (2, 4, 6)
 
@@ -456,9 +463,10 @@ DEPTHS = (2, 4, 6)
 def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare each boosted setting with each forest of the same depth, by Student's paired t-test.
 
-    `gain` is the forest's error minus the booster's error, paired by fold. `significant` says
-    whether the test rejects at `LEVEL`; `won` marks significant comparisons that the booster wins.
-    A fold on which one of the two failed is left out, and a comparison with fewer than two folds.
+    `gain` is the forest's error minus the booster's error, averaged over the folds. `significant`
+    says whether the test, paired by fold, rejects at `LEVEL`; `won` marks significant comparisons
+    with a positive gain. Folds on which either fit failed are left out, and so are comparisons that
+    have fewer than two folds left.
     """
     folds = [name for name in map(str, frame.columns) if name.startswith("fold~")]
     keys = ["dataset", "epsilon", "depth"]
@@ -474,7 +482,7 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    # The t-test is undefined if all gaps are equal: then p is 1 if the gaps are 0, and 0 otherwise.
+    # If the gaps of all folds are equal, t is 0/0 = NaN (no gap, so p is 1) or ±∞ (p is 0).
     p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
     fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
     fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)
@@ -484,7 +492,8 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
 def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Return, by the columns `by`, the percentage of significant comparisons that the booster wins.
 
-    The percentage is NaN if no comparison is significant.
+    The column `percent_wins` is NaN if no comparison is significant. The table also has the numbers
+    of comparisons, of significant ones and of wins.
     """
     groups = fights.groupby(list(by), sort=True)
     frame = groups.agg(
@@ -497,7 +506,7 @@ def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins with exact β on each dataset, and the printed wins (Table 4)."""
+    """Return the booster's wins with exact β on each dataset, and the paper's wins (Table 4)."""
     by = ["dataset", "depth", "n_trees", "forest", "alpha"]
     mine = fights[(fights["leverage"] == EXACT) & (fights["epsilon"] >= LEAST_EPSILON)]
     mine = mine[mine["depth"].isin(DEPTHS)]
@@ -507,9 +516,9 @@ def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins over all datasets, for each ε and over all ε of the paper.
+    """Return the booster's wins over all datasets, for each ε, and in total over the paper's ε.
 
-    `printed` are the paper's numbers over all ε, with exact β.
+    `printed` has the paper's percentages of wins over all ε, with exact β.
     """
     by = ["n_trees", "forest", "alpha"]
     keys = ["leverage", "epsilon", *by]

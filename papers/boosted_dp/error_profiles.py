@@ -1,4 +1,4 @@
-"""Distributions of errors over a grid of ensembles: the share of runs with an error up to x."""
+"""Draw distributions of errors over a grid of ensembles: the share of runs with error up to x."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class ErrorShares(Output):
 
 
 class ErrorProfiles(Output):
-    """Figures: the share of runs with an error up to x, and the sizes of these models, by dataset.
+    """Figures by dataset: the share of runs with an error up to x, and the sizes of their models.
 
-    Each dataset has three figures. The first has curves by α, and for each α curves by ε (the
-    paper's Figures 9, 12 … 60). The second has curves by α at each ε (10, 13 … 61). The third has
-    the mean depth and leaves of the models with an error up to x (8, 11 … 59).
+    Each dataset has three figures. The first has panels with one curve for each α, and, for each α,
+    a panel with one curve for each ε (the paper's Figures 9, 12 … 60). The second has, for each ε,
+    a panel with one curve for each α (Figures 10, 13 … 61). The third has the mean depth and mean
+    number of leaves of the models with an error up to x (Figures 8, 11 … 59).
     """
 
     word: ClassVar[str] = "error_profiles"
@@ -79,8 +80,8 @@ class ErrorProfiles(Output):
 class BinProfiles(Output):
     """Figures: the errors of private runs on the same records, encoded with fewer and more bins.
 
-    Each pair of datasets has a figure with two panels for each α: for all ε, and for the smallest ε
-    (the paper's Figure 62).
+    Each pair of datasets has a figure with two panels for each α: one for the runs at all ε, one
+    for the runs at the smallest ε (the paper's Figure 62).
     """
 
     word: ClassVar[str] = "bin_profiles"
@@ -126,7 +127,7 @@ def _majority(context: Context, name: str) -> float:
 
 
 def _sort_by_alpha(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of the paper's α."""
+    """Return the rows sorted by α, in the order in which the paper lists the α."""
     order = {alpha: place for place, alpha in enumerate(ensembles.ALPHAS)}
     return frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
 
@@ -141,7 +142,12 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 
 
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the panels of a dataset's first figure: curves by α, and for each α curves by ε."""
+    """Return the panels of a dataset's first figure.
+
+    Panels with one curve for each α: the runs without privacy, and the private runs at all ε. Then,
+    for each α, a panel with one curve for each ε. Each private panel comes twice, in full and
+    cropped.
+    """
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
     for end in ("", CROPPED):
@@ -157,7 +163,10 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the panels of the second figure: curves by α at each ε, in full and then cropped."""
+    """Return the panels of the second figure: for each ε, a panel with one curve for each α.
+
+    All panels in full come before all cropped panels.
+    """
     groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
         profile(part, f"ε = {epsilon:g}{end}", _by_alpha(part))
@@ -167,7 +176,7 @@ def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the panels of the third figure: depth and leaves, without and with privacy."""
+    """Return the panels of the third figure: mean depth and leaves, without and with privacy."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     return [
         running_means(part, f"{what}, {kind}", _by_alpha(part), name)
@@ -180,7 +189,7 @@ def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return two cropped panels for each α: one of the runs at all ε, one at the smallest ε.
 
-    Each panel has one curve per encoding of the dataset.
+    Each panel has one curve for each dataset of the pair, named by `titles`.
     """
     least = frame["epsilon"].min()
     parts = {"all ε": frame, f"ε = {least:g}": frame[frame["epsilon"] == least]}
@@ -191,9 +200,9 @@ def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.Data
     ]
 
 
-# End of the title of a panel that is cropped to the range of interest.
+# End of the title of a panel whose axes are cropped to errors below the majority's error.
 CROPPED = " (cropped)"
-# The figures of a dataset: the suffix of a figure's name, and the function that returns its panels.
+# Maps the suffix of a figure's file name to the function that returns the figure's panels.
 KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
     "": _main_panels,
     "_by_epsilon": _epsilon_panels,
@@ -202,11 +211,12 @@ KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
 
 
 def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:
-    """Return statistics of the errors over a grid.
+    """Return statistics of the errors over a grid, with one row for each group of runs.
 
-    There is a row for each dataset, privacy (``private``, for all ε of the paper, or ``none``), α,
-    and number of trees (or ``all``). It has the share of runs with an error up to `at`, the
-    smallest, median and largest error, and the error of predicting the majority class.
+    The groups are by dataset, `privacy` (``private``: all ε of the paper; ``none``: ε = ∞), α, and
+    number of trees (or ``all``). The columns are the share of runs with an error up to `at`; the
+    smallest, median and largest error; and `majority`, the error of predicting the majority class
+    of the dataset.
     """
     rows = []
     published = ensembles.keep_published(frame)
@@ -230,16 +240,16 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
 
 
 def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
-    """Return the steps of the curves of a panel: the share of a curve's runs with an error up to x.
+    """Return points of step curves in a panel: the share of a curve's runs with an error up to x.
 
-    `lines` has the name of each run's curve. A failed run has no error, so a curve with a failed
-    run ends below 1.
+    `lines` names, for each row of `frame`, its curve. The share is of all runs, but a failed run
+    has no error, so a curve with failed runs ends below 1.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
         errors = np.sort(part["error"].dropna().to_numpy(dtype=float))
         shares = np.arange(len(errors) + 1) / len(part)
-        # Extend each curve from share 0 to the largest error of all curves.
+        # Each curve starts at share 0 and is extended to the largest error of all curves.
         ends = [*errors, frame["error"].max()]
         steps = {"error": [ends[0], *ends], "value": [*shares, shares[-1]]}
         parts.append(pd.DataFrame({**steps, "line": str(line)}))
@@ -247,10 +257,10 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
 
 
 def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
-    """Return the curves of a panel: mean and deviation of a measure as functions of an error x.
+    """Return curves of a panel: running mean and standard deviation of the measure `name`.
 
-    At x, both are over the runs of the curve with an error ≤ x. `name` is the column of the
-    measure; `lines` has the name of each run's curve.
+    Their value at an error x is over the runs of the curve whose error is at most x. `lines` names,
+    for each row of `frame`, its curve.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
@@ -262,7 +272,7 @@ def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) 
 
 
 def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
-    """Draw the panels of a dataset; `majority` is the error of predicting the majority class."""
+    """Draw all panels of a figure; `majority` is the error of predicting the majority class."""
     style.check_not_empty(frame)
     names = list(dict.fromkeys(frame["panel"]))
     with style.paper():

@@ -1,4 +1,4 @@
-"""Plots of the Mα-loss: Figures 1 and 5 of the paper on boosted private ensembles."""
+"""Plot the functions of the Mα-loss: Figures 1 and 5 of the paper on boosted private ensembles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ class MAlphaCurves(Output):
 
 
 def surrogate(margins: Floats, alpha: float) -> Floats:
-    """Return the convex surrogate F(z) at each margin z: F(0) = 1 and F′(z) = −ψ⁻¹(−z)."""
+    """Return the surrogate loss F(z) at each margin z.
+
+    F is convex, with F(0) = 1 and the derivative F′(z) = −ψ⁻¹(−z).
+    """
     beyond = np.maximum(np.abs(margins) / 2 - (1 - alpha), 0.0)
     return np.asarray(1 - alpha - margins / 2 + np.hypot(alpha, beyond))
 
@@ -58,25 +61,26 @@ def _vectorise(function: Callable[[float, float], float]) -> Callable[[Floats, f
     return lambda values, alpha: np.array([function(value, alpha) for value in values.tolist()])
 
 
-# Points of the x axes: shares q of positive records, margins z, and numbers m of records.
+# Points of the x axes: shares q of positive weight, margins z, and numbers m of records.
 SHARES = np.linspace(0.005, 0.995, 199)
 MARGINS = np.arange(-160, 161) / 40
 RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
 
 
 class Panel(NamedTuple):
-    """Content of a panel."""
+    """Content of one panel of the figure."""
 
     title: str
-    x: str  # name of the x axis
-    places: Floats  # points on the x axis
-    values: Callable[[Floats, float], Floats]  # a function of points and α
+    x: str
+    places: Floats  # x coordinates of the points
+    # returns the y coordinates, given the x coordinates and α
+    values: Callable[[Floats, float], Floats]
 
 
 def panels() -> list[Panel]:
-    """Return the panels of the figure."""
-    # Imported here, as the workflow imports this file while it builds the DAG, and must not wait
-    # for compiled code.
+    """Return the six panels of the figure."""
+    # This import is not at the top, because it loads compiled code, and the workflow imports this
+    # module each time it builds its DAG.
     from .learners._m_alpha import bayes_weight, inverse_link, link
 
     sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
@@ -92,7 +96,7 @@ def panels() -> list[Panel]:
 
 
 def curves(alphas: Sequence[float]) -> pd.DataFrame:
-    """Return the points of all panels: `panel`, `alpha`, `x` and `value`."""
+    """Return the points of all curves, with the columns `panel`, `alpha`, `x` and `value`."""
     parts = []
     for panel, alpha in itertools.product(panels(), alphas):
         points = {"x": panel.places, "value": panel.values(panel.places, alpha)}
@@ -101,7 +105,7 @@ def curves(alphas: Sequence[float]) -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame) -> Figure:
-    """Draw the panels, a line for each α."""
+    """Draw all panels of :func:`panels`; each has one line for each α."""
     alphas = list(dict.fromkeys(frame["alpha"]))
     colours = dict(zip(alphas, itertools.cycle(style.COLOURS), strict=False))
     with style.paper():

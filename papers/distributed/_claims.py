@@ -1,4 +1,7 @@
-"""Functions that compute the values of some claims of this paper."""
+"""Compute the values by which some claims about this paper's results are checked.
+
+Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("rank correlation of {over} and {value}")
 def rank_correlation(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return Spearman's rank correlation between the values and the column that `over` names."""
+    """Return, by key, Spearman's rank correlation of the values with the claim's column `over`."""
     return values_of(claim, rows, summary=lambda over, values: over.rank().corr(values.rank()))
 
 
 @computed("smallest step over {over} of {value}")
 def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the smallest difference between consecutive values, sorted by the column `over`."""
+    """Return, by key, the smallest step between consecutive values, sorted by column `over`."""
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
     )
@@ -24,7 +27,7 @@ def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the smallest entry of the column `over` whose value is at least 0; ∞ if none is."""
+    """Return, by key, the smallest entry of column `over` whose value is at least 0; else ∞."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )
@@ -32,5 +35,8 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("difference of standard deviation of accuracy")
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return the standard deviation of accuracy over splits, minus the same for rows in `less`."""
+    """Return, by key, the standard deviation of accuracy over splits.
+
+    If the claim has `less`, the same number of the rows that `less` selects is subtracted.
+    """
     return values_of(claim, rows, average="std")

@@ -1,4 +1,4 @@
-"""The messages of each protocol of a study, and the accuracy of its models."""
+"""Tabulate the messages of each protocol of a study, and the accuracy of its models."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Communication(Output):
 
 
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return the table for readers: titles in place of names, whole bytes."""
+    """Return the table for readers: titles of methods replace names, and bytes are integers."""
     texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
     texts["method"] = frame["entry"].map(titles)
     texts["calibration"] = frame["calibration"]
@@ -63,10 +63,10 @@ def _methods(request: OutputRequest) -> list[Method]:
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
 
-# Measures of messages. A measure per party is the largest value of all parties.
+# Measures of the messages of a fit. A measure per party is the maximum over the parties.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "entry", "calibration", "delta", "epsilon")
-# Parameters of a protocol that are always shown.
+# Parameters of a protocol that the table always shows; it shows others only if they vary.
 HOLDERS = ("protocol", "trust", "n_holders")
 SCORES = ("accuracy", "accuracy_std", *MESSAGES, "n_repeats", "n_failed")
 
@@ -84,15 +84,17 @@ NOTES = (
 def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """Return one row for each protocol, with its messages and accuracy at one ε.
 
-    `runs` has a column for each measure. The columns of the result are `ABOUT`; the parameters in
-    `HOLDERS`, and other parameters that distinguish rows of an entry; and `SCORES`. Measures of
-    messages are NaN if a learner sends none. A row with a failed run has no means.
+    `runs` has one run per row, and a column for each measure. The columns of the result are
+    `ABOUT`; the parameters in `HOLDERS`, and other parameters in which rows of the same study entry
+    differ; and `SCORES`. Measures of messages are NaN if a learner sends no messages. If a run of a
+    protocol has failed, all its means are NaN.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "method", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # With other types than `object`, integers become floats if another method lacks the parameter.
+    # The type `object` keeps integers: a numeric column would become floats if some method lacks
+    # the parameter.
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["entry"]]
@@ -103,10 +105,10 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
-    """Return the means over the runs of a protocol; NaN if a run has failed."""
+    """Return the means over the runs of one protocol; they are NaN if a run has failed."""
     good = runs["status"] == "ok"
-    # `rounds` is among MESSAGES, but boosting records its number of rounds under the same name, and
-    # sends no messages. So a learner that lacks any of these measures counts as sending none.
+    # A learner that lacks any of the measures counts as sending no messages. Boosting in one place,
+    # for example, has only `rounds`, its number of boosting rounds.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     accuracy = {"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))}

@@ -1,4 +1,7 @@
-"""Functions that compute the values of some claims of this paper."""
+"""Compute the values by which some claims about this paper's results are checked.
+
+Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("{value} minus {value} at n_kept = 25")
 def missing_of_round_25(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return each value minus the value at n_kept = 25, which is the last part of a key."""
+    """Return, by key, the value minus the value at n_kept 25; n_kept is the last part of a key."""
     return _subtract_last_key(values_of(claim, rows), "25")
 
 
 @computed("{value} minus {value} at epsilon = 0.01")
 def gain_since_least_epsilon(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return each value minus the value at ε = 0.01, which is the last part of a key."""
+    """Return, by key, the value minus the value at ε = 0.01; ε is the last part of a key."""
     return _subtract_last_key(values_of(claim, rows), "0.01")
 
 
 def _subtract_last_key(values: Values, base: str) -> Values:
-    """Subtract from each value its base: the value with `base` as the last part of the same key.
+    """Subtract from each value the value whose key differs only in the last part, which is `base`.
 
-    The result is NaN without a base; the bases themselves are left out.
+    The difference is NaN if there is no such value. The result has no entries for keys that end in
+    `base`.
     """
     return {
         key: value - values.get((*key[:-1], base), float("nan"))

@@ -1,4 +1,4 @@
-"""Box plots of a score over fresh trainings, with a panel per dataset."""
+"""Draw box plots of a score over fresh trainings, with one panel for each dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.outputs.sweep import Sweep, drop_incomplete_points, looks_of
 
 
 class Boxes(Sweep):
-    """Figure: a box plot of fresh trainings for each value of a parameter or ε."""
+    """Figure: a box plot of a score over fresh trainings, for each value of a parameter or ε."""
 
     word: ClassVar[str] = "boxes"
     version: ClassVar[int] = 5
@@ -31,10 +31,11 @@ class Boxes(Sweep):
 
 
 def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
-    """Draw box plots: median, quartiles, and the trainings beyond the whiskers.
+    """Draw box plots of column `y` by the values of column `x`, with one panel for each dataset.
 
-    Whiskers extend up to 1.5 times the distance of the quartiles. All panels have the same y axis,
-    for comparison.
+    A box shows the median and the quartiles. Whiskers extend from a box by up to 1.5 times the
+    interquartile range; trainings beyond the whiskers are single points. All panels share the y
+    axis.
     """
     style.check_not_empty(frame)
     titles = list(dict.fromkeys(frame["panel"]))
@@ -72,10 +73,11 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
 
 
 def box_statistics(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Return the statistics that each box shows.
+    """Return a table with one row for each box, and the statistics that the box shows.
 
-    They are the `median`, the quartiles `lower` and `upper`, `least`, `largest` and `range` of the
-    score over the trainings of a box. They are NaN if a training has failed.
+    The columns are `least`, `lower` (the first quartile), `median`, `upper` (the third quartile),
+    `largest` and `range` of the score over the trainings of the box. They are NaN if one of these
+    trainings has failed.
     """
     shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
     rows = []

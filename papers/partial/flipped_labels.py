@@ -1,8 +1,8 @@
-"""Thresholds that are best for flipped labels, compared with random ones: the toy example of BRC.
+"""Compare random thresholds with the best thresholds for flipped labels: the toy example of BRC.
 
-*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. BRC draws its
-thresholds blindly, that is, without the records. A threshold that is chosen by labels, flipped or
-not, reads the records, and no privacy theorem covers it.
+The example is in *Classification with Partially Private Features* (Shen et al.), §4 and Figure 1.
+BRC draws its thresholds blindly, that is, without the records. A threshold that is chosen by
+labels, flipped or not, depends on the records, and no theorem of the paper covers its privacy.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
 
 
 class FlippedLabels(Thresholds):
-    """Table and figure of BRC's thresholds and of their weights α in the vote.
+    """Table and figure: BRC's random thresholds against thresholds chosen by flipped labels.
 
-    They compare thresholds that are drawn at random without the records with thresholds that have
-    the fewest errors on randomly flipped labels.
+    Both have their weights α in the vote. A threshold of the second kind has the fewest errors on
+    labels that are flipped at random.
     """
 
     word: ClassVar[str] = "flipped_labels"
@@ -100,7 +100,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 
 def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
-    """Return the noise of the rounds of a method's fit on `n` records at `epsilon`."""
+    """Return the noise of BRC's rounds for the settings of `method`, `n` records and `epsilon`."""
     from .learners._half_spaces_noise import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
@@ -113,13 +113,13 @@ def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
 
 
 def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
-    """Return the threshold with the fewest errors, from 0 to `n_bins`.
+    """Return the threshold with the fewest errors, an integer from 0 to `n_bins`.
 
-    Bins at or above the threshold are classified as positive: 0 classifies all records as positive,
-    `n_bins` none. Of equally good thresholds the first is returned.
+    A record is classified as positive if its bin is at least the threshold. If several thresholds
+    have the fewest errors, the result is the smallest one.
     """
-    # Moving the threshold past a bin corrects the bin's negatives and misclassifies its
-    # positives.
+    # Changes of the number of errors: if the threshold moves past a bin, the bin's negatives become
+    # right and its positives become wrong.
     steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
     return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
 
@@ -134,8 +134,9 @@ def vote_on_flipped_labels(
 ) -> list[Vote]:
     """Run the rounds of BRC with thresholds that are best for labels flipped at random.
 
-    In each round each label is flipped with the probability `flips`. `codes` are the bins of the
-    records in the only column, `positive` the labels. Weights, errors and noise are as in BRC.
+    In each round, each label is flipped with the probability `flips`. `codes` are the bins of the
+    records in the only column; `positive` says which records have the positive label. Weights,
+    errors and noise are as in BRC, and use the labels that are not flipped.
     """
     from privcurve.coding import scale_codes
     from privcurve.privacy.curator import Curator
@@ -143,8 +144,8 @@ def vote_on_flipped_labels(
     from .learners._half_spaces import HalfSpace, PrivateWeights, Rounds
 
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
-    # The possible thresholds on the learner's scale: below all bins, between neighbouring bins, and
-    # above all bins.
+    # The possible thresholds on the scale of the learner's columns: below all bins, between
+    # neighbouring bins, and above all bins.
     borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
 
     class Flipped:
@@ -164,11 +165,12 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return the number and mean α of thresholds for each kind and tenth of the line.
+    """Return the number and the mean α of thresholds, by kind and by tenth of the line.
 
-    Further columns describe all models of a kind: the mean α of thresholds within a quarter of the
-    line's length from the boundary, divided by the mean α of the others; and the accuracy of the
-    vote on the points `values` with the labels `positive`.
+    `frames` has, for each kind, a table of thresholds for each model. Further columns describe all
+    models of a kind. `middle_by_outside` is the mean α of thresholds within a quarter of the line's
+    length from `boundary`, divided by the mean α of other thresholds. The accuracy is of the
+    models' votes on the points `values`, whose labels `positive` has.
     """
     width = bounds[1] - bounds[0]
     rows = []
@@ -193,7 +195,7 @@ def summary(
 
 
 def _accuracy(run: pd.DataFrame, values: Any, positive: Bools) -> float:
-    """Return the accuracy of the weighted vote of a run's thresholds."""
+    """Return the accuracy of the weighted vote of one model's thresholds."""
     order = np.argsort(run["threshold"].to_numpy(), kind="stable")
     threshold, alpha = run["threshold"].to_numpy()[order], run["alpha"].to_numpy()[order]
     passed = np.concatenate([[0.0], np.cumsum(alpha)])

@@ -1,4 +1,4 @@
-"""The thresholds of one BRC model with a single column, and the weight of each."""
+"""Draw the thresholds of one BRC model on a single column, and their weights."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from .learners._half_spaces import Vote
 
 
-# Beginning of messages that refuse a learner.
+# First words of each message that refuses a learner.
 KIND = "learner must be brc with intercept: threshold, one setting, and one numeric column"
 
 
 class Thresholds(OneModel):
-    """Figure: the thresholds of one BRC model as a histogram, and the weight α of each.
+    """Figure: the thresholds of one BRC model as a histogram, and the weight α of each threshold.
 
-    If a learner has several calibrations, the figure shows the first.
+    If a learner has several calibrations, the figure shows the first one.
     """
 
     word: ClassVar[str] = "thresholds"
@@ -69,7 +69,7 @@ class Thresholds(OneModel):
 def column_of(method: Method, domain: Domain) -> Column:
     """Return the only column on which a method draws thresholds.
 
-    Raises ValueError if the method draws none, or on several columns.
+    Raises ValueError if the method does not draw thresholds, or draws them on several columns.
     """
     setting = method.settings[0]
     if method.learner != "brc" or setting.get("intercept") != "threshold":
@@ -78,7 +78,8 @@ def column_of(method: Method, domain: Domain) -> Column:
         raise ValueError(f"{KIND}; got {method.name} with a grid or a share of the records")
     if setting.get("n_kept") is not None:
         raise ValueError(f"{KIND}; got {method.name} with rounds that do not vote (n_kept)")
-    # The learner draws thresholds on the columns that it treats as private.
+    # The learner draws thresholds only on private columns; with these settings it treats all
+    # columns as private.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]
@@ -91,9 +92,11 @@ def column_of(method: Method, domain: Domain) -> Column:
 def votes_frame(votes: Sequence[Vote], edges: Sequence[float]) -> pd.DataFrame:
     """Return a table of the rounds in which a threshold votes: round, threshold and weight α.
 
-    Rounds in which the public columns vote are left out. `edges` are the edges of the bins.
+    Rounds in which the public classifier votes are left out. `edges` are the edges of the bins, in
+    the column's unit.
     """
-    # The half-space is x + intercept ≥ 0, as the coefficient is 1.
+    # The half-space is x + intercept > 0, because the coefficient is 1; so the threshold is
+    # −intercept.
     borders = [
         (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
     ]
@@ -105,8 +108,9 @@ def threshold_frame(
 ) -> pd.DataFrame:
     """Return a table of thresholds in the column's unit, from (round, threshold, weight) triples.
 
-    The given thresholds are on the learner's scale. A threshold of the result is the lower edge of
-    the first bin that is classified as positive; so it classifies each record as the model does.
+    The given thresholds are on the learner's scale, from −1 to 1. A threshold of the result is the
+    lower edge of the first bin that the half-space classifies as positive, so both thresholds
+    classify each record alike.
     """
     n_bins = len(edges) - 1
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
@@ -117,8 +121,9 @@ def threshold_frame(
     return pd.DataFrame(rows, columns=["round", "threshold", "alpha"])
 
 
-BUCKETS = 10  # parts into which the line is divided for counts
-ROOM = 0.02  # part of the line's length beyond each bound, for marks on the bounds
+BUCKETS = 10  # number of equal intervals of the line in which thresholds are counted
+# share of the line's length by which the x axis extends beyond each bound, so that marks fit
+ROOM = 0.02
 SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
 COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
 MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}

@@ -1,4 +1,4 @@
-"""Checks that a request for an output of the thesis fits its study."""
+"""Check that a request for an output of the thesis fits its study."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from privcurve.outputs.base import OutputRequest
 
 
 def check_curves(request: OutputRequest) -> None:
-    """Raise ValueError if the option `learner` names several curves of one calibration.
+    """Raise ValueError if the option `learner` selects several curves of one calibration.
 
-    Tables and figures of the thesis identify curves by calibration alone.
+    Tables and figures of the thesis label a curve only by its calibration.
     """
     curves: dict[str | None, str] = {}
     for method in request.methods_of(request.options["learner"]):
@@ -21,9 +21,9 @@ def check_curves(request: OutputRequest) -> None:
 
 
 def check_votes(request: OutputRequest) -> None:
-    """Raise ValueError if models of the option `learner` start from public scores.
+    """Raise ValueError if models of the option `learner` start from a public classifier.
 
-    Outputs that show votes can't show such a start.
+    Outputs that list the votes of a model cannot show the scores of such a start.
     """
     check_curves(request)
     for method in request.methods_of(request.options["learner"]):
@@ -35,13 +35,13 @@ def check_votes(request: OutputRequest) -> None:
 
 
 def boosts_rules(method: Method) -> bool:
-    """Return whether a method is LazyBB with 1-rules."""
+    """Return whether all settings of a method are LazyBB with 1-rules."""
     weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
     return method.learner == "lazybb" and weak == {"one_rule"}
 
 
 def check_one_rules(request: OutputRequest) -> None:
-    """Raise ValueError if the option `learner` names anything but LazyBB with 1-rules."""
+    """Raise ValueError if the option `learner` selects a method other than LazyBB with 1-rules."""
     check_votes(request)
     for method in request.methods_of(request.options["learner"]):
         if not boosts_rules(method):

@@ -1,4 +1,7 @@
-"""Functions that compute the values of some claims of this paper."""
+"""Compute the values by which some claims about this paper's results are checked.
+
+Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the accuracy minus (accuracy + standard deviation) of the rows that `less` selects."""
+    """Return, by key, accuracy minus the sum of mean and standard deviation of another accuracy.
+
+    The claim's `less` selects the rows of the other accuracy.
+    """
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 
 
 @computed("{value} minus accuracy")
 def less_accuracy(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return each row's value (the column that the claim names) minus the row's accuracy."""
+    """Return, by key, the claim's column `value` minus the column `accuracy` of the same row."""
     value = claim["value"]
     return values_of(claim, rows.assign(**{value: rows[value] - rows["accuracy"]}))

@@ -1,4 +1,4 @@
-"""The insides of LazyBB models and trees: votes, margins, and the advantage of each round."""
+"""Inspect LazyBB models and trees: their votes, their margins, and the advantage of each round."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ from privcurve.privacy.seeds import Seed
 
 
 def is_of_trees(model: Inspection) -> bool:
-    """Return whether a model consists of trees."""
+    """Return whether the model of an inspected fit consists of trees."""
     return hasattr(model.learner.model_, "forest")
 
 
 def margins_of(model: Inspection, part: Records) -> Floats:
-    """Return the normalised margin y·Σ_t h_t/τ of each row of `part`, in [−1, 1], for τ rounds."""
+    """Return the normalised margin y·Σ_t h_t/τ of each row of `part`, in [−1, 1].
+
+    The vote of round t is h_t, for τ rounds; the label y is ±1.
+    """
     votes = model.learner.model_
     return np.asarray(votes.tally(model.learner._merge(part.codes)) * part.labels / votes.n_rounds)
 
 
 def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return the votes of a model with their conditions, the heaviest first.
+    """Return pairs (votes, condition) of a model, with the largest absolute numbers of votes first.
 
     A positive number votes for the positive class; votes of equal conditions are added up. The
-    condition of a 1-rule is a bin: if it does not hold, the votes are subtracted. The condition of
-    a tree is the path to a leaf: if it does not hold, the votes count nothing.
+    condition of a 1-rule is that a column has a certain bin; if it is false, the 1-rule votes for
+    the other class. The condition of a tree is a path to a leaf; if it is false, the leaf does not
+    vote.
     """
     voters = model.learner.model_
     if is_of_trees(model):
@@ -43,7 +47,7 @@ def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[
 
 
 def _votes_of_trees(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return the votes of trees by the path to each leaf; votes of equal paths are added."""
+    """Return the votes by path to a leaf, over all trees; votes of equal paths are added up."""
     names = [bin_names[j][code] for j, n in enumerate(model.n_bins) for code in range(n)]
     totals: Counter[str] = Counter()
 
@@ -79,15 +83,16 @@ def round_by_round(
 ) -> tuple[list[Floats], dict[str, list[tuple[Floats, Any]]]]:
     """Train a setting `repeats` times, and return the advantages and margins of each run.
 
-    The learner, calibration and δ are the method's; the setting need not be in its grid. Without
+    The learner, calibration and δ are of `method`; its grid need not have the setting. Without
     noise (ε = ∞) all runs are equal, so only one is trained.
 
     Returns
     -------
     advantages : list of arrays of shape (n_rounds,)
+        One array for each run; see :func:`round_advantages`.
     margins : dict
-        For "train" and, if the dataset has a test part, "test": the margins of the rows and their
-        counts, for each run.
+        For the key "train" and, if the dataset has a test part, the key "test": a list with a pair
+        for each run, the margins of the rows and the number of records of each row.
     """
     point = Point(epsilon, setting, canonical.text(setting))
     advantages = []
@@ -107,9 +112,9 @@ def round_by_round(
 def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
     """Return the advantage over guessing of each round's weak classifier, in [−1/2, 1/2].
 
-    The advantage is the total weight of the training records that the round's classifier gets
-    right, minus 1/2; the weights are those of the round, and add up to 1 (thesis, Definition
-    2.3.3). Advantages are exact statistics of the records, only for their owner.
+    The advantage is the total weight of the training records that the classifier predicts
+    correctly, minus 1/2; in each round the weights add up to 1 (thesis, Definition 2.3.3).
+    Advantages are exact statistics of the records, so only the data owner may see them.
     """
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds
@@ -125,7 +130,7 @@ def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, coun
         project(histogram, n_levels - 1, learner.density, rate, unit, weights)
         right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
         of_right = _histogram(level[right], counts[right], n_levels)
-        # Weights are fixed-point integers whose sums fit in 62 bits, so the share has no rounding.
+        # Weights are fixed-point integers whose sums fit in 62 bits, so both sums below are exact.
         own = weights[:n_levels]
         share = int((own * of_right).sum()) / int((own * histogram).sum())
         advantages[t] = share - 0.5

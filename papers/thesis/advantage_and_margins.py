@@ -1,4 +1,4 @@
-"""The advantage of each round of boosting, and the margins of the model (thesis, Figure 5.1)."""
+"""Draw the advantage of each boosting round, and the margins of the model (thesis, Figure 5.1)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ WITHOUT_NOISE = "without noise"
 class AdvantageAndMargins(Output):
     """Figure: the advantage of each round over guessing, and the resulting margins.
 
-    The theory assumes that each round has at least the advantage γ, and sets the learning rate to
-    γ/4; the figure shows where the assumption fails.
+    The theory of boosting assumes that each round has at least the advantage γ, and sets the
+    learning rate to γ/4; the figure shows from which round on the assumption fails.
     """
 
     word: ClassVar[str] = "advantage_and_margins"
@@ -86,8 +86,8 @@ class AdvantageAndMargins(Output):
         context.draw(draw(frame, options["advantage"], failing, titles, runs[0][0]), frame)
 
 
-# The advantage of a single round is noisy: the assumption fails at the first round where the mean
-# over this number of following rounds is below γ.
+# The advantage of a single round is noisy. So the assumption counts as failing at the first round
+# from which the mean over this number of rounds is below γ.
 WINDOW = 20
 MARGIN_BINS = 100
 ADVANTAGE, MARGIN = "advantage", "margin"
@@ -96,16 +96,19 @@ ADVANTAGE, MARGIN = "advantage", "margin"
 def histogram(
     margins: NDArray[np.float64], counts: NDArray[np.int64], n_bins: int = MARGIN_BINS
 ) -> NDArray[np.float64]:
-    """Return the share of records in each of `n_bins` equal bins of [−1, 1]."""
-    # Margins are multiples of 1/τ and may lie on edges of bins: rounding errors must not move some
-    # of them into the bin below.
+    """Return the share of records in each of `n_bins` equal intervals of [−1, 1].
+
+    `margins` has the margin of each row, `counts` its number of records.
+    """
+    # Margins are multiples of 1/τ, so they may be equal to the edge of an interval. The small
+    # number keeps rounding errors from moving such a margin to the interval below.
     places = np.floor((margins + 1) * n_bins / 2 + 1e-9).astype(np.int64)
     sums = np.bincount(np.clip(places, 0, n_bins - 1), weights=counts, minlength=n_bins)
     return sums / counts.sum()
 
 
 def rounds_needed(density: float, advantage: float) -> int:
-    """Return the number of rounds that Theorem 3.0.1 of the thesis requires: 16 ln(1/κ)/γ².
+    """Return the number of rounds, 16 ln(1/κ)/γ², that Theorem 3.0.1 of the thesis requires.
 
     κ is the density, γ the advantage.
     """
@@ -117,20 +120,23 @@ def failing_round(
 ) -> int | None:
     """Return the first round from which the mean advantage of `window` rounds is below `required`.
 
-    None if there is no such round. Rounds count from 1.
+    Rounds count from 1. The result is None if there is no such round.
     """
     below = np.flatnonzero(window_means(advantages, window) < required)
     return int(below[0]) + 1 if len(below) else None
 
 
 def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None]:
-    """Return :func:`failing_round` of each calibration in a table of :func:`advantage_frame`."""
+    """Return :func:`failing_round` for each calibration in a table of :func:`advantage_frame`."""
     groups = frame[frame["quantity"] == ADVANTAGE].groupby("calibration", sort=False)["value"]
     return {str(name): failing_round(one.to_numpy(dtype=float), required) for name, one in groups}
 
 
 def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
-    """Return, for each round, the mean over `window` rounds from it on; NaN if fewer are left."""
+    """Return, for each round, the mean over the `window` rounds that begin with it.
+
+    It is NaN for the last rounds, which begin fewer than `window` rounds.
+    """
     if len(advantages) < window:
         raise ValueError(f"rounds must be at least the window of {window}; got {len(advantages)}")
     means = np.convolve(advantages, np.full(window, 1 / window), mode="valid")
@@ -138,7 +144,10 @@ def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArr
 
 
 def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd.DataFrame:
-    """Return a table of the mean advantage of each round over runs, with :func:`window_means`."""
+    """Return a table of the mean advantage of each round over all runs.
+
+    The column `window_mean` has :func:`window_means` of the mean advantages.
+    """
     values = np.array(runs)
     rounds = pd.array(np.arange(1, values.shape[1] + 1), dtype="Int64")
     frame = _tidy(ADVANTAGE, calibration, "train", values, round=rounds)
@@ -148,9 +157,10 @@ def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd
 def margin_frame(
     calibration: str, part: str, runs: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]]
 ) -> pd.DataFrame:
-    """Return a table of the histogram of margins: the mean over runs of each bin's share.
+    """Return a table of the histogram of margins, averaged over all runs.
 
-    The column `margin` has the lower edge of the bin.
+    The column `value` has the mean share of the records in an interval of margins, and the column
+    `margin` the lower edge of the interval. `part` is the name of the part, train or test.
     """
     values = np.array([histogram(margins, counts) for margins, counts in runs])
     edges = -1 + 2 * np.arange(MARGIN_BINS) / MARGIN_BINS
@@ -160,9 +170,10 @@ def margin_frame(
 def _tidy(
     quantity: str, calibration: str, part: str, values: NDArray[np.float64], **places: Any
 ) -> pd.DataFrame:
-    """Return a table with mean and standard deviation of `values` over runs.
+    """Return a table with the mean and standard deviation of `values` over runs.
 
-    `values` has the shape (n_runs, n); `places` has the n rounds or margins.
+    `values` has the shape (n_runs, n). `places` is one column with n entries: the rounds (`round`)
+    or the margins (`margin`) at which the values are.
     """
     n_runs, n = values.shape
     std = values.std(axis=0, ddof=1) if n_runs > 1 else math.nan
@@ -200,8 +211,9 @@ def draw(
     """Draw the advantages of rounds and, below, the histogram of margins of one calibration.
 
     `frame` has the rows of :func:`advantage_frame` and :func:`margin_frame`. Thin lines are means
-    over runs, thick lines means over runs and a window of rounds. A mark is at the round from which
-    the advantage is below the assumed γ (`required`). `drawn` is the calibration of the histogram.
+    over runs; thick lines are means over runs and a window of rounds. `failing` has, for each
+    calibration, the round from which the advantage is below the assumed γ (`required`); a circle
+    marks it. `drawn` is the calibration of the histogram.
     """
     advantages = frame[frame["quantity"] == ADVANTAGE]
     margins = frame[(frame["quantity"] == MARGIN) & (frame["calibration"] == drawn)]
@@ -236,7 +248,7 @@ def _draw_advantages(
             mark |= {"color": look["color"], "markeredgewidth": 1.2}
             panel.plot(fails, rows["window_mean"].iloc[fails - 1], **mark)
     panel.axhline(required, **GAMMA, zorder=2)
-    # Write the label of the line for γ below the line, at its left end.
+    # The label of the γ line is below the line, at the left end.
     place: Any = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "color": "0.2"}
     axes = panel.get_yaxis_transform()
     panel.annotate(f"γ = {required:g}", (0.015, required), xycoords=axes, **place)

@@ -1,7 +1,8 @@
-"""Card of one private model: its conditions, accuracy and privacy statement.
+"""Make the card of one private model: its conditions, accuracy and privacy statement.
 
-The statement on the card is only about this model. A CSV file has the votes of the models of all
-repeats and methods, for the comparison with printed models; the budgets of these models add up.
+The privacy statement on the card covers only this model. A CSV file has the votes of the models of
+all repeats and methods, for the comparison with the models that the thesis prints; the budgets of
+these models add up.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ INSPECTED = ("lazybb", "topdown")
 
 
 class ModelCard(Output):
-    """Table and figure of a model (the first repeat); a CSV file with the votes of all models."""
+    """Table and figure: the first repeat's model; and a CSV file with the votes of all models."""
 
     word: ClassVar[str] = "model_card"
     version: ClassVar[int] = 6
@@ -100,7 +101,8 @@ class ModelCard(Output):
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(votes_of(model, _bin_names(model, domain)))
         tested = model.unseen is not None
-        # The heading of the card in the thesis; a study may give its method another title.
+        # The name of LazyBB with 1-rules in the thesis' cards; a study may give its method another
+        # title.
         label = "LazyBB with 1-rules" if not is_of_trees(model) else method.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None
@@ -119,27 +121,30 @@ class ModelCard(Output):
 
 
 def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the bins that the learner sees, which may be merged bins, by column."""
+    """Return, for each column, the names of the bins that the learner sees; they may be merged."""
     return model.learner._on_groups(domain)[1].bin_names
 
 
-# The row of a model without votes, in the CSV file.
+# In the CSV file, a model without votes has this one row.
 NO_VOTES: list[tuple[int, str | None]] = [(0, None)]
 
 
 def votes_in_order(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
-    """Return a model's votes as a table, heaviest first; of equal weights, positive first."""
+    """Return a model's votes as a table, sorted by their absolute number, largest first.
+
+    Of votes with the same absolute number, positive votes come first.
+    """
     ordered = sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0]))
     return pd.DataFrame(ordered, columns=["votes", "condition"])
 
 
 def format_table(card: pd.DataFrame) -> pd.DataFrame:
-    """Return the card with signs on the votes."""
+    """Return the card for readers: with a plus or minus sign on the votes."""
     return card.assign(votes=[f"{votes:+d}" for votes in card["votes"]])
 
 
 def headings(label: str, dataset: str, epsilon: float, accuracy: float | None) -> tuple[str, str]:
-    """Return the two lines of the card's heading."""
+    """Return the two lines of the card's heading: model and ε; dataset and test accuracy."""
     score = "no test part" if accuracy is None else f"test accuracy {accuracy:.3f}"
     return f"{label}, ε = {epsilon:g}", f"{dataset}: {score}"
 
@@ -147,7 +152,11 @@ def headings(label: str, dataset: str, epsilon: float, accuracy: float | None) -
 def notes_of(
     positive: str, setting: str, statement: str, *, trees: bool, tested: bool, left_out: int = 0
 ) -> tuple[str, ...]:
-    """Return the notes below the card: how to read it, and the privacy statement."""
+    """Return the notes below the card: how to read it, the privacy statement, and the setting.
+
+    `trees` says whether the model consists of trees, `tested` whether the dataset has a test part;
+    `left_out` is the number of conditions that the figure does not show.
+    """
     silent = "adds nothing" if trees else "subtracts them"
     score = (
         "The test accuracy is measured on records that were not used in training; the statement "
@@ -169,10 +178,10 @@ def notes_of(
 def votes_frame(
     calibration: str, epsilon: float, models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]]
 ) -> pd.DataFrame:
-    """Return the votes of several models, with a row per vote; a model without votes has one row.
+    """Return the votes of several models, with one row for each vote.
 
-    `models` are triples: repeat, accuracy, votes. All are trained on the same records, so their ε
-    add up, which the statement of a single model does not say.
+    `models` are triples (repeat, accuracy, votes). A model without votes has one row. All models
+    are trained on the same records, so their ε add up, which a model's own statement does not say.
     """
     names = ["calibration", "epsilon", "repeat", "accuracy", "votes", "condition"]
     rows = [
@@ -185,10 +194,10 @@ def votes_frame(
 
 HEIGHT_OF_A_BAR = 0.19
 HEIGHT_OF_THE_REST = 1.0
-# Largest number of conditions in the figure; the table has all.
+# Maximum number of conditions in the figure, which must fit on a page; the table has all.
 MOST_BARS = 30
 FOR, AGAINST = style.COLOURS[0], style.COLOURS[3]
-WIDEST = 46  # letters of a condition in one line
+WIDEST = 46  # maximum number of characters in a line of a condition
 
 
 def _with_sign(value: float, _: int | None = None) -> str:
@@ -196,7 +205,7 @@ def _with_sign(value: float, _: int | None = None) -> str:
 
 
 def draw(card: pd.DataFrame, title: str, positive: str) -> Figure:
-    """Draw a bar for each vote, in the order of the card."""
+    """Draw a bar for each vote, in the order of the card; `positive` names the positive label."""
     if card.empty:
         raise ValueError("card must have at least one vote; got none")
     with style.paper():

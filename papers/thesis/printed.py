@@ -1,4 +1,4 @@
-"""Compare the printed numbers of the thesis with ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
+"""Compare numbers printed in the thesis with ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
 
 A difference is our number minus the printed number, divided by the standard error of this
 difference (docs/research/thesis.md).
@@ -21,7 +21,7 @@ from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
 
-# Names of files with printed numbers, and of the outputs with our numbers.
+# Names of the files with printed numbers; the outputs with our numbers have the same names.
 TABLES = ("sparsity", "rademacher", "model_card")
 
 
@@ -108,8 +108,8 @@ NOTES = (
     "Table 5.3: votes are means over our models at that ε, of the bin that comes nearest.",
 )
 
-# Our value; the standard error of our value minus the printed value; and this difference divided by
-# the standard error.
+# Our value; the standard error of the gap, that is, our value minus the printed value; and the gap
+# divided by this standard error.
 Ours = tuple[float, float, float]
 
 
@@ -121,13 +121,16 @@ def difference(ours: float, printed: float, standard_error: float) -> float:
 
 
 def rounding(printed: str) -> float:
-    """Return the standard deviation of the rounding error of a printed number."""
+    """Return the standard deviation of the rounding error of a printed number (a text).
+
+    The error is uniform over one unit of the last printed decimal.
+    """
     decimals = len(printed.partition(".")[2])
     return 10.0**-decimals / math.sqrt(12)
 
 
 def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
-    """Keep the printed rows of datasets and ε that our study has, with both calibrations."""
+    """Return the printed rows for which our study has dataset and ε, with both calibrations."""
     ours: dict[str, set[tuple[str, str]]] = {}
     for calibration, one in selected.groupby("calibration"):
         keys = zip(one["dataset"], one["epsilon"].map(short_text), strict=True)
@@ -138,11 +141,11 @@ def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFra
 
 
 def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Compare the features used: mean, standard deviation and percentage.
+    """Compare the number of features used: its mean, standard deviation and percentage.
 
     The thesis and we have the same number n of trainings, and standard deviations s₁ and s₂ with n
-    in the denominator. The standard error is therefore √((s₁² + s₂²)/(n − 1)) for the difference of
-    means, and √((s₁² + s₂²)/(2(n − 1))) for the difference of standard deviations.
+    in the denominator. So the standard error of the gap is √((s₁² + s₂²)/(n − 1)) for the means,
+    and √((s₁² + s₂²)/(2(n − 1))) for the standard deviations.
     """
     rows = []
     for row, mine in _pair_rows(printed, ours):
@@ -156,15 +159,15 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare_number(value: float, printed: str, error: float) -> Ours:
-    """Compare our number, whose standard error is `error`, with a printed, rounded number."""
+    """Compare our `value`, whose standard error is `error`, with a printed, rounded number."""
     error = math.hypot(error, rounding(printed))
     return value, error, difference(value, float(printed), error)
 
 
 def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
-    """Compare our mean over trainings with a printed number that counts as one training.
+    """Compare our mean over trainings with a printed number, which counts as one training.
 
-    `n` is the key of our number of trainings in `values`.
+    `values[quantity]` is our mean, and `values[n]` our number of trainings.
     """
     error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
     return _compare_number(values[quantity], printed, error)
@@ -173,7 +176,7 @@ def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed:
 def _pair_rows(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Yield each printed row with our row of each calibration."""
+    """Yield each printed row with a mapping from calibration to our row."""
     for row in printed.to_dict("records"):
         yield row, {c: _our_row(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -191,14 +194,15 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare the selected settings with the printed settings.
 
-    Each row is a hyperparameter. The difference in a row does not compare the hyperparameter's
-    values but the two settings: it is the cross-validated accuracy of our setting minus the
-    accuracy of the printed setting, both trained by us and paired by fold.
+    There is a row for each hyperparameter of a setting. The difference in the row does not compare
+    values of the hyperparameter; it compares the settings: it is the cross-validated accuracy of
+    our setting minus the accuracy of the printed setting (both from our trainings, paired by fold),
+    divided by the standard error.
     """
     folds = _fold_accuracies(runs)
     rows = []
     for row, mine in _pair_rows(printed, selected):
-        # If all settings have failed, none is selected, and the text is missing.
+        # The text is missing (NaN) if all settings have failed, because then none is selected.
         texts = {c: one["setting"] for c, one in mine.items()}
         settings = {c: json.loads(t) if isinstance(t, str) else {} for c, t in texts.items()}
         losses = {}
@@ -215,7 +219,7 @@ def compare_settings(
 def keep_settings(
     runs: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame
 ) -> pd.DataFrame:
-    """Keep the runs that :func:`compare_settings` needs: selected and printed settings."""
+    """Return the runs with a selected or printed setting, which :func:`compare_settings` needs."""
     keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
     keys |= {_setting_key(row) for row in printed.to_dict("records")}
     texts = [text for text in runs["setting"].unique() if _setting_key(json.loads(text)) in keys]
@@ -223,7 +227,7 @@ def keep_settings(
 
 
 def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
-    """Return the accuracy of each fold by dataset, calibration, ε and setting."""
+    """Return a mapping from dataset, calibration, ε and setting to the accuracy on each fold."""
     keys = {text: _setting_key(json.loads(text)) for text in runs["setting"].unique()}
     accuracies: dict[tuple[str, ...], dict[str, float]] = {}
     good = runs.loc[runs["status"] == "ok", RUN_COLUMNS[:-1]]
@@ -236,9 +240,9 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
 def _loss(
     mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None
 ) -> tuple[float, float]:
-    """Return the standard error of the mean gap in accuracy, and the gap in standard errors.
+    """Return the standard error of the mean gap in accuracy, and the gap divided by it.
 
-    The gap is ``mine − theirs``, paired by fold. Both results are NaN if a fold is missing.
+    A gap is ``mine − theirs`` on the same fold. Both results are NaN if a fold is missing.
     """
     if mine is None or theirs is None or set(theirs) != set(mine):
         return math.nan, math.nan
@@ -250,7 +254,7 @@ def _loss(
 def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     """Compare our margin bound and accuracy with the printed numbers.
 
-    The thesis does not state the number of trainings: a printed number counts as one training.
+    The thesis does not state its number of trainings, so a printed number counts as one training.
     """
     rows = []
     for row, mine in _pair_rows(printed, ours):
@@ -265,9 +269,10 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
 def compare_card(
     printed: pd.DataFrame, printed_accuracy: pd.DataFrame, ours: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compare a printed model with ours: the votes of each of its conditions, and its accuracy.
+    """Compare a printed model with our models: the votes of each condition, and the accuracy.
 
-    The column `nearest_bin` of `printed` has the name of our bin that comes nearest to a condition.
+    The column `nearest_bin` of `printed` names the bin of ours that is nearest to a printed
+    condition.
     """
     rows = []
     for row in printed.to_dict("records"):
@@ -292,13 +297,13 @@ def _describe(values: pd.Series) -> dict[str, Any]:
 
 
 def join_in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join comparisons, in the order of the thesis' tables."""
+    """Join comparisons, sorted by the numbers of the thesis' tables."""
     frame = pd.concat(frames, ignore_index=True)
     return frame.sort_values("table", kind="stable", ignore_index=True)
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: texts with fewer digits."""
+    """Return the table for readers: numbers as texts with fewer digits."""
     texts = frame[["table", "dataset"]].copy()
     texts["ε"] = [f"{value:g}" for value in frame["epsilon"]]
     texts["quantity"] = [text.replace("_", " ") for text in frame["quantity"]]
@@ -317,7 +322,7 @@ def _models_of(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str
 
 
 def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
-    """Return our row for a printed row; raise ValueError unless exactly one matches."""
+    """Return our row for a printed row; raise ValueError unless exactly one row matches."""
     mine = frame[(frame["dataset"] == row["dataset"]) & (frame["calibration"] == calibration)]
     mine = mine[mine["epsilon"].map(short_text) == short_text(row["epsilon"])]
     if len(mine) != 1:
@@ -333,7 +338,7 @@ def _setting_key(setting: Mapping[Any, Any]) -> str:
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:
-    # NaN for a hyperparameter that a user's study leaves at its default.
+    # A user's study may not name the hyperparameter; then the value is NaN.
     return float(setting.get(name, math.nan))
 
 

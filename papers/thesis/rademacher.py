@@ -1,4 +1,4 @@
-"""The Rademacher complexity of 1-rules, and the margin bound on the accuracy of boosted 1-rules.
+"""Estimate the Rademacher complexity of 1-rules, and bound the accuracy of boosted 1-rules.
 
 Formulas and their sources: docs/research/thesis.md.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rademacher(Output):
-    """Table ``rademacher``: estimate, bound and accuracy of boosted 1-rules at one ε."""
+    """Table ``rademacher``: complexity, margin bound and accuracy of boosted 1-rules at one ε."""
 
     word: ClassVar[str] = "rademacher"
     version: ClassVar[int] = 2
@@ -72,10 +72,10 @@ class Rademacher(Output):
         context.write(Table(frame, CAPTION, notes_of(frame), format_table(frame)))
 
 
-CONFIDENCE = 0.95  # the probability that the bound holds
+CONFIDENCE = 0.95  # probability with which the bound holds
 
-# The thresholds θ of margins. They are fixed before any data are seen. The bound takes the best of
-# them, which a union bound over their number makes valid.
+# The margin thresholds θ. The bound takes the best one; a union bound over their number makes this
+# valid, because they are fixed before any data are seen.
 THRESHOLDS = tuple(k / 100 for k in range(1, 101))
 
 CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
@@ -92,7 +92,7 @@ class Estimate(NamedTuple):
     def upper(self, failure: float) -> float:
         """Return an upper confidence limit of the complexity, wrong with probability ≤ `failure`.
 
-        It follows from McDiarmid's inequality: each of the n · n_draws random signs moves the
+        It follows from McDiarmid's inequality: each of the n · n_draws random signs changes the
         mean of the draws by at most 2/(n · n_draws).
         """
         return self.value + math.sqrt(2 * math.log(1 / failure) / (self.n * self.n_draws))
@@ -103,9 +103,9 @@ def supremum(
 ) -> int:
     """Return the largest correlation max_h Σ_i σ_i h(x_i) of 1-rules h with signs σ.
 
-    `sums` has the sum of the signs of the records that are equal to each row of `codes`. The
-    1-rules are +1 in one bin and −1 outside it, or constant; and their negations, so that the
-    maximum is over absolute values.
+    `sums` has, for each row of `codes`, the sum of the signs of the records that are equal to the
+    row. A 1-rule is +1 in one bin and −1 elsewhere, or constant, or the negation of such a rule; so
+    the maximum is over absolute values.
     """
     total = int(sums.sum())
     largest = abs(total)
@@ -122,24 +122,24 @@ def estimate(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Estimate the Rademacher complexity E_σ sup_h (1/n) Σ_i σ_i h(x_i) of 1-rules h.
+    """Estimate the Rademacher complexity E_σ max_h (1/n) Σ_i σ_i h(x_i) of 1-rules h.
 
-    The estimate is the mean over `n_draws` random sign vectors σ. `counts` says how many records
-    each row of `codes` stands for.
+    The estimate is the mean over `n_draws` random sign vectors σ. `counts` has the number of
+    records that are equal to each row of `codes`.
     """
     if n_draws < 2:
         raise ValueError(f"n_draws must be at least 2, for a standard error; got {n_draws}")
     n = int(counts.sum())
     draws = np.empty(n_draws)
     for k in range(n_draws):
-        # For each row, the sum of as many independent signs as it has records.
+        # Each row gets the sum of independent random signs, one sign for each of its records.
         sums = 2 * rng.binomial(counts, 0.5) - counts
         draws[k] = supremum(codes, n_bins, sums) / n
     return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
 
 
 def complexity_of(model: Inspection, n_draws: int, rng: np.random.Generator) -> Estimate:
-    """Estimate the complexity of the 1-rules on the bins of a model's learner."""
+    """Estimate the complexity of 1-rules on the bins that a model's learner sees."""
     learner, train = model.learner, model.train
     codes = learner._merge(train.codes)
     return estimate(codes, learner.n_bins_, train.counts, n_draws, rng)
@@ -150,11 +150,11 @@ def bound_of(
 ) -> tuple[float, float]:
     """Return the best lower bound on a model's accuracy, and the threshold that attains it.
 
+    `margins` are the normalised margins of the training rows, `counts` their numbers of records.
     With probability `CONFIDENCE` over the draw of the training records, for all boosted models and
     all thresholds θ, error ≤ (ramp loss at θ) + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)). K is the number of
-    thresholds (union bound), R an upper confidence limit of the complexity, and δ the failure
-    probability without the half that R uses. `margins` are the normalised margins of the training
-    records. A bound below 0 says nothing.
+    thresholds (union bound). R is an upper confidence limit of the complexity, which uses half of
+    the failure probability; δ is the other half. A bound below 0 says nothing.
     """
     failure = (1 - CONFIDENCE) / 2
     rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
@@ -165,9 +165,9 @@ def bound_of(
 
 
 def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold: float) -> float:
-    """Return the mean of min(1, max(0, 1 − margin/θ)).
+    """Return the mean of min(1, max(0, 1 − margin/θ)) over all records; θ is `threshold`.
 
-    The result is in [0, 1], at least the error, and at most the share of margins below θ.
+    The mean is at least the model's error, and at most the share of margins below θ.
     """
     if not threshold > 0:
         raise ValueError(f"threshold must be above 0; got {threshold}")
@@ -177,7 +177,10 @@ def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold
 def row_of(
     key: tuple[str, str, str | None, float], complexity: Estimate, bound: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return the row of one model for :func:`bound_table`."""
+    """Return the row of one model, as :func:`bound_table` reads it.
+
+    `key` is (dataset, method, calibration, ε), and `bound` is (bound, threshold).
+    """
     return {
         **dict(zip(("dataset", "method", "calibration", "epsilon"), key, strict=True)),
         "n": complexity.n,
@@ -190,19 +193,24 @@ def row_of(
 
 
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and standard deviation of the bound over models, with the fresh accuracy.
+    """Return mean and standard deviation of the bound over models, and the accuracy.
 
-    `bounds` has rows of :func:`row_of`; `accuracy` is the study's table ``accuracy``.
+    `bounds` has a row of :func:`row_of` for each model; `accuracy` is the study's table
+    ``accuracy``, whose numbers come from fresh trainings.
     """
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(
         ["dataset", "method", "epsilon"], sort=False
     ):
-        # Compare ε with a tolerance, as writing it to a file may have changed its last bit.
+        # ε is compared with a tolerance, because writing it to a file may have changed its last
+        # bit.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
         fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["method"] == method) & same]
         if len(fresh) != 1:
-            raise ValueError(f"no accuracy of {method} on {dataset} at ε = {epsilon}")
+            raise ValueError(
+                f"table accuracy must have one row for {method} on {dataset} at ε = {epsilon}; "
+                f"got {len(fresh)}"
+            )
         of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]
         rows.append(
             {
@@ -218,7 +226,7 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: fewer columns, with errors after ±."""
+    """Return the table for readers: fewer columns, with standard errors or deviations after ±."""
     forms = {
         "Rademacher complexity": "{complexity:.5f} ± {standard_error:.5f}",
         "θ": "{threshold:.2f}",

@@ -1,4 +1,4 @@
-"""The number of features in the models of a learner (thesis, Tables 5.2 and A.1 to A.3)."""
+"""Tabulate the number of features in a learner's models (thesis, Tables 5.2 and A.1 to A.3)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Sparsity(Output):
         context.write(Table(frame, f"Features used by {whose}", NOTES, format_table(frame)))
 
 
-# Number of trainings, as in the thesis.
+# Number of trainings that are averaged: five, as in the thesis.
 REPEATS = 5
 
 ONE_RULES = "LazyBB with 1-rules"
@@ -55,9 +55,9 @@ NOTES = (
 
 
 def count_features(domain: Domain, methods: Sequence[Method]) -> int:
-    """Return the number of bins of all columns that the methods see.
+    """Return the total number of bins, over all columns, that the methods see.
 
-    Learners that merge mixed bins see fewer bins than the encoded data have.
+    Learners that merge bins of mixed columns see fewer bins than the encoded data have.
     """
     few = {few for one in methods for setting in one.settings for few in one.few_bins(setting)}
     if domain.mixed_bins is None or not few:
@@ -67,10 +67,10 @@ def count_features(domain: Domain, methods: Sequence[Method]) -> int:
 
 
 def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:
-    """Return mean, standard deviation and percentage of the features used.
+    """Return the mean, standard deviation and percentage of features used.
 
-    There is a row for each dataset, calibration and ε. `refits` are the fresh trainings. `widths`
-    has the number of all features by dataset, in the order of the rows.
+    There is one row for each dataset, calibration and ε. `refits` are the fresh trainings. `widths`
+    maps each dataset to its total number of features.
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:
@@ -85,7 +85,8 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
                     "one twice"
                 )
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
-            # If a training has failed, the mean is missing: a mean over the others could be biased.
+            # If a training has failed, the mean is NaN, because a mean over the other trainings
+            # could be biased.
             used = used if len(used) == REPEATS else used.iloc[:0]
             mean = float(used.mean())
             rows.append(
@@ -100,7 +101,7 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as the thesis prints it."""
+    """Return the table with the columns and numbers of decimals of the thesis."""
     texts = frame[["dataset", "calibration"]].copy()
     texts["ε"] = format_decimals(frame["epsilon"], 2)
     texts["features, mean"] = format_decimals(frame["features_mean"], 1)

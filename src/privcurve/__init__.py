@@ -12,7 +12,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# The module of each public name, which is imported when the name is first used.
+# For each public name, its module, which is imported when the name is first used.
 _FROM = {
     "explain": "privcurve.models.explain",
     "load": "privcurve.models",

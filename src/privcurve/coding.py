@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.unsignedinteger[Any]]
-# Types of arrays, named by their content. Signs are labels −1 and +1.
+# Types of arrays. Signs has labels −1 and +1.
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
-# Names of the types of missing values, of Python and pandas (which need not be imported for this).
+# Names of the types of missing values in Python and pandas: to compare names, pandas need not be
+# imported.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 EQUAL = "equal"
@@ -36,22 +37,25 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# Half of the mixed bins (`edges`) divide a logarithm, down to 2^-HALVINGS of the range. So even if
-# public bounds are ten thousand times too wide, some bins still distinguish the values.
+# Half of the mixed bins (`edges`) are evenly spaced on a logarithmic scale, which ends at the
+# distance 2^-HALVINGS · range from 0 or from a bound. So even if public bounds are ten thousand
+# times too wide, some bins still distinguish the values.
 HALVINGS = 14
 
-# Version of PrivGAM's rule for merging mixed bins. The checksum of data with mixed bins contains
-# it: after a change of the rule, only results on such data are computed anew. (Other learners merge
-# bins to the number `few_bins` of their registry entry, which the ids of their runs contain.)
+# Version of PrivGAM's rule for merging mixed bins. The checksum of a dataset with mixed bins
+# contains this version, so that a change of the rule invalidates results on such datasets only.
+# (Other learners merge bins to `few_bins` of their registry entry, which is a part of the ids of
+# their runs.)
 MERGING = 3
 
-# Maximum numbers of classes (labels are signed bytes) and of codes (at most two bytes).
+# Maximum number of classes, as labels may be signed bytes; and maximum number of bins of a column,
+# as codes have at most two bytes.
 MOST_CLASSES = 128
 MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Encoded records with labels: the form in which a learner receives records in memory."""
+    """Encoded records with their labels, as learners receive them; a row may stand for several."""
 
     codes: Codes  # (n_rows, n_columns)
     # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
@@ -71,18 +75,18 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The unsealed records, from which a curator takes rows; here, this object itself."""
+        """The records without a seal, for the curator: these records have no seal."""
         return self
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records are a sample of a fit's records; else empty."""
+        """Name of the batch, if these records are a batch that a fit drew; else empty."""
         return ""
 
     def as_batch(self, drawn: Records, name: str) -> Records:
-        """Return `drawn`, a sample of these records, as the batch `name` of the fit.
+        """Mark `drawn`, a sample of these records, as the batch `name` of the fit, and return it.
 
-        Records that are not sealed need no mark, so that the result is `drawn` itself.
+        Only sealed records need the mark; here, the result is `drawn` itself.
         """
         return drawn
 
@@ -96,9 +100,10 @@ class Records(NamedTuple):
 def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
     """Return the positions of at most `at_most` records of each person, in increasing order.
 
-    The choice depends on the name of the person, on the number of the person's records, and on the
-    seed, but neither on the content of records nor on other persons. So if the records of one
-    person change, at most `at_most` of the kept records change, and none of another person.
+    `persons` has the person of each record. The choice of a person's records depends on the
+    person's name and number of records, and on the seed, but neither on the content of records nor
+    on other persons. So if the records of one person change, at most `at_most` of the chosen
+    records change.
     """
     places: dict[str, list[int]] = {}
     for place, person in enumerate(persons):
@@ -119,17 +124,16 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
 
 
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the position of the class with the highest score.
+    """Return, for each row, the position of the class with the highest score.
 
-    For two classes, `scores` has one score per row, and the result is 1 where the score is above
-    zero, else 0. For more classes, `scores` has one score per row and class; ties go to the first
-    class.
+    For two classes, `scores` has one score per row: the result is 1 for a score above zero, else 0.
+    For more classes, `scores` has the shape (n_rows, n_classes); ties go to the first class.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return the number of the first bin of each column, if bins are numbered across all columns.
+    """Return the index of each column's first bin, if bins are numbered across all columns.
 
     The last item of the result is the total number of bins.
     """
@@ -149,21 +153,23 @@ def edges(
     low, high : float
         Lowest and highest value; public.
     n_bins : int
+        Number of bins.
     spacing : str
-        ``equal``: bins of equal width. ``log``: bins of equal ratio; requires `low` > 0. ``log1p``:
-        bins of equal ratio of 1 + value; requires `low` > -1. ``mixed``: half of the bins are
-        spread evenly over the range, the other half evenly over the logarithm of the distance to
-        `low`, or to 0 on both sides if 0 lies between the bounds. ``mixed-high``: the same from
-        `high` downwards. ``whole``: bins of equally many whole numbers; both bounds are whole.
+        Bins are of equal width (``equal``), of equal ratio (``log``, requires `low` > 0), or of
+        equal ratio of 1 + value (``log1p``, requires `low` > -1). In ``mixed``, half of the bins
+        are spread evenly over the range, and half evenly over the logarithm of the distance to
+        `low`; if 0 lies between the bounds, the distance is to 0, on both sides. In
+        ``mixed-high``, the distance is to `high`. In ``whole``, bins have equally many whole
+        numbers, and both bounds must be whole.
     exact : bool
-        Whether edges of equal width are returned without rounding.
+        Whether the edges of bins of equal width are not rounded.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing edges, from `low` to `high` (`high` + 1 for whole numbers). All others are
-        rounded to twelve digits, so that they are the same on every machine, and equal to their
-        printed form.
+        Increasing edges, from `low` to `high` (`high` + 1 for ``whole``). The edges between them
+        are rounded to twelve digits unless `exact`: so they are the same on every machine, and
+        equal to their printed form.
 
     Raises
     ------
@@ -199,21 +205,21 @@ def edges(
 
 
 def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
-    """Return ``mixed-high`` in place of ``mixed`` if both bounds are ≤ 0; else return `spacing`.
+    """Replace the spacing ``mixed`` by ``mixed-high`` if both bounds are ≤ 0; return the spacing.
 
-    So mixed bins are finest near 0.
+    So mixed bins are always narrowest near 0.
     """
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
 def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
-    """Return all edges of mixed bins except the highest."""
+    """Return the lower edge of each mixed bin."""
     width = high - low
     if from_high:
         ends = high - width * _mixed_shares(n_bins)[:0:-1]
     elif low < 0 < high and n_bins > 1:
-        # The number of bins below 0: the evenly spread half of the bins is split between both sides
-        # of 0 by their widths, the logarithmic half is split equally.
+        # Divide the bins between both sides of 0: the evenly spread half in proportion to the
+        # widths of the sides, the logarithmic half equally.
         below = min(max(round(n_bins * (0.5 * -low / width + 0.25)), 1), n_bins - 1)
         ends = np.concatenate(
             [low * _mixed_shares(below)[:0:-1], high * _mixed_shares(n_bins - below)[:-1]]
@@ -283,11 +289,11 @@ def code_equal_width(
 
 
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
-    """Merge neighbouring codes of each column into at most `most` groups.
+    """Merge neighbouring codes of each column into at most `most` groups; return each code's group.
 
-    The function returns, for each column, the group of each code. `neighbours` says how many codes
-    of each column, from the first one, may be merged, because their order has a meaning. Every
-    other code (such as the code of a missing value) is a group of its own, which `most` ignores.
+    The result has an array for each column. `neighbours` has, for each column, the number of codes
+    whose order has a meaning: these first codes may be merged. Every later code (such as the code
+    of a missing value) is a group of its own, in addition to the `most` groups.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
@@ -320,8 +326,8 @@ def scale_codes(
 ) -> NDArray[np.float64]:
     """Scale the codes of each column to numbers from −1 to 1: −1 + 2·code/(n_bins − 1).
 
-    Categories are in the order of the dataset's description. A column with a single code becomes 0.
-    The result is stored in row-major (``C``) or column-major (``F``) order.
+    Categories have the order of the dataset's description. A column with a single code becomes 0.
+    `order` is the memory layout of the result: row-major (``C``) or column-major (``F``).
     """
     distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):

@@ -1,4 +1,4 @@
-"""The base class of expected errors, exit codes, and a decorator for commands in a pipe."""
+"""Define the base class of expected errors, exit codes, and a decorator for commands in a pipe."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-# Exit codes of all sub-commands. USAGE is the code that argparse uses; STOPPED is for Ctrl-C.
+# Exit codes of all sub-commands. USAGE is for wrong arguments, as in argparse; STOPPED for Ctrl-C.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
 
@@ -20,7 +20,7 @@ class ExpectedError(Exception):
 
 
 def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
-    """Decorate a command: it returns FAILED, without a message, if its output pipe is closed."""
+    """Decorate a command: if the reader of its output ends (``| head``), it returns FAILED."""
 
     @wraps(main)
     def run(*args: Arguments.args, **keywords: Arguments.kwargs) -> int:
@@ -31,7 +31,8 @@ def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
                 if sys.stdout is not None:
                     sys.stdout.flush()
         except BrokenPipeError:
-            # Avoid a second error when Python flushes standard output at exit.
+            # Write the rest of the output to the null device: otherwise Python would print a second
+            # error when it flushes standard output at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
 

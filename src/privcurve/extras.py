@@ -1,4 +1,4 @@
-"""Optional packages: which extra of privcurve installs a package, and whether it is installed."""
+"""Check whether an optional package is installed, and say which extra of privcurve installs it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib.util
 
 from privcurve.errors import ExpectedError
 
-# For each module: the name of the package that has it, and the extra of privcurve that installs it.
+# For each module, the package that contains it, and the extra of privcurve that installs the
+# package.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
     "distributed": ("distributed", "dask"),
@@ -22,9 +23,9 @@ class MissingPackageError(ExpectedError, ImportError):
 
 
 def explain_missing(module: str, user: str) -> str | None:
-    """Return a message that a package is not installed, with the remedy; None if it is installed.
+    """Return a message with a remedy if the package of a module is not installed, else None.
 
-    `module` is the name to import; the message begins with `user`, the feature that needs it.
+    The message begins with `user`, the feature that needs the module.
     """
     if importlib.util.find_spec(module) is not None:
         return None
@@ -33,6 +34,6 @@ def explain_missing(module: str, user: str) -> str | None:
 
 
 def check(module: str, user: str) -> None:
-    """Raise `MissingPackageError` if a package is not installed; the package is not imported."""
+    """Raise `MissingPackageError` if the package of a module is not installed; do not import it."""
     if fault := explain_missing(module, user):
         raise MissingPackageError(fault)

@@ -20,10 +20,10 @@ _REASONS = {
     errno.EACCES: "you may not write there; change its permissions or work in another folder",
 }
 
-# The folder of the system that has the open files of each process.
+# The folder in which Linux lists the open files of each process.
 PROCESSES = Path("/proc")
 MOST_LINKS = 40  # maximum length of a chain of links; a longer chain counts as a circle
-# The file of a folder's lock (`lock_folder`).
+# Name of the file by which `lock_folder` locks a folder.
 LOCK = ".lock"
 
 
@@ -32,7 +32,7 @@ class WriteError(OSError):
 
 
 def display_path(path: Path) -> Path:
-    """Return a path for messages: a path in the working folder is relative to that folder."""
+    """Return a path for messages: relative to the working folder if it is in it, else unchanged."""
     try:
         return path.absolute().relative_to(Path.cwd())
     except ValueError:
@@ -100,7 +100,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def check_room(folder: Path, n_bytes: int) -> None:
-    """Raise WriteError if `n_bytes` can't be written in a folder; a temporary file tests this."""
+    """Raise WriteError if a temporary file of `n_bytes` can't be written in a folder."""
     with write_errors(folder), tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         append(file.fileno(), bytes(n_bytes))
         os.fsync(file.fileno())
@@ -108,7 +108,7 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder in the context: only one process at a time can hold it.
+    """Lock a folder during the context; wait if another process holds the lock.
 
     Raises WriteError if the file of the lock can't be written.
     """
@@ -129,7 +129,7 @@ def open_private(path: Path, mode: str) -> IO[bytes]:
 
 
 def append(file: int, data: bytes) -> None:
-    """Write all of the data at the present position or, if this fails, none of it."""
+    """Write data to the file descriptor `file`; after an error, remove what was written."""
     end = os.lseek(file, 0, os.SEEK_CUR)
     try:
         while data:
@@ -140,7 +140,7 @@ def append(file: int, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until the content of a file, or the list of names in a folder, is on the disk."""
     windows = os.name == "nt"
     if windows and path.is_dir():  # on Windows, a folder can't be opened
         return

@@ -18,8 +18,8 @@ _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "exe
 # Names of the types of labels in model files.
 TEXT = "text"
 NUMBER = "number"
-# The type of float32 and float16. The type of float64 is NUMBER, as its labels may be integers:
-# pandas converts integers to float64 if one is missing.
+# Labels of float32 and float16. Labels of float64 are of the type NUMBER, as they may have been
+# integers: pandas converts integers to float64 if one is missing.
 FLOAT = "float"
 TRUTH = "truth value"
 DECIMAL = "decimal"
@@ -27,13 +27,14 @@ DAY = "date"
 TIME = "time"
 UTC_TIME = "time in UTC"
 
-# Types of labels that JSON lacks: a model file stores such labels as texts.
+# Types of labels that JSON does not have: a model file stores such labels as texts.
 OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
 # Labels of these types are compared as numbers: True equals 1 and 1.0.
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
-# A label has the first type that fits. So subclasses come first: True is an int, a datetime a date.
+# A label has the first type that fits. So subclasses come first: True is also an int, and a
+# datetime is also a date.
 _OF_PYTHON: Mapping[type, str] = {
     bool: TRUTH,
     int: NUMBER,
@@ -50,7 +51,7 @@ def column_names(rows: Any) -> list[Any]:
 
     Raises ValueError for a query that has not run yet.
     """
-    # A sparse array of SciPy may be a mapping, too, but of positions to values.
+    # Some sparse arrays of SciPy are mappings, too, from positions to values; they have a shape.
     if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
         return list(rows)
     if isinstance(rows, np.ndarray):
@@ -69,7 +70,7 @@ def column_names(rows: Any) -> list[Any]:
 
 
 def read_labels(y: object, warn: bool = False) -> NDArray[Any]:
-    """Convert labels to an array; numbers, truth values and times get a type of NumPy.
+    """Convert labels to an array, with a dtype of NumPy for numbers, truth values and times.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the name of the type of a label; the Python class, if no label can have the type."""
+    """Return the type of a label, such as ``text``; for other objects, the name of the class."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
@@ -137,7 +138,7 @@ def name_type(label: Any) -> str:
 
 
 def check_type(name: str) -> str:
-    """Return `name`; raise ValueError if labels and categories can't have the type `name`."""
+    """Return `name`; raise ValueError if it is not the name of a type of labels."""
     if name not in _READERS:
         raise ValueError(
             "labels and categories must be texts, numbers, truth values, Decimals, dates or "
@@ -147,7 +148,7 @@ def check_type(name: str) -> str:
 
 
 def check_word(value: object) -> None:
-    """Raise ValueError if a value can't be a class or a category."""
+    """Raise ValueError if a value is missing, or has another type than labels and categories."""
     if is_absent(value):
         raise ValueError(
             f"labels and categories must be values; got {value!r}, which means a missing one: "
@@ -169,9 +170,9 @@ def type_of_classes(classes: Any) -> str:
 
 
 def plain_label(value: Any) -> Any:
-    """Convert a label from a type of NumPy or pandas to Python's; a time becomes a datetime64.
+    """Convert a label from a type of NumPy or pandas to the type of Python.
 
-    A time with a zone becomes a datetime in UTC.
+    A time without a zone becomes a datetime64, and a time with a zone becomes a datetime in UTC.
     """
     if isinstance(value, datetime):
         if value.tzinfo is not None:
@@ -185,7 +186,7 @@ def plain_label(value: Any) -> Any:
 
 
 def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """Convert distinct labels of y to classes, in the same order.
+    """Convert the distinct labels of y to the classes of a model, in the same order.
 
     Whole numbers of float64 become integers: pandas converts integers to float64 if a label is
     missing, and no model may reveal whether one is missing.
@@ -197,7 +198,7 @@ def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def shorten(label: object) -> Any:
-    """Return a float that is a whole number as an integer; other labels are unchanged."""
+    """Convert a float that is a whole number to an integer; return other labels unchanged."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
@@ -221,9 +222,9 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def read_classes(kind: str, names: Any) -> list[Any]:
-    """Convert names of classes to labels of the type `kind`.
+    """Convert names of classes, which are texts, to labels of the type `kind`.
 
-    Raises ValueError if a name is not a label of this type.
+    Raises ValueError if the text of a name can't be read as a label of this type.
     """
     try:
         return [_READERS[kind](name) for name in names]
@@ -234,9 +235,9 @@ def read_classes(kind: str, names: Any) -> list[Any]:
 
 
 def are_positions(labels: NDArray[Any], is_class: Callable[[int], bool], n_classes: int) -> bool:
-    """Return whether labels are positions of classes, as tools of scikit-learn encode them.
+    """Return whether labels are positions of classes, as some tools of scikit-learn pass them.
 
-    Labels are positions if all are whole numbers from 0 to K − 1, and some are not classes.
+    Labels are positions if all are whole numbers from 0 to K − 1, and some are no class labels.
     """
     if labels.dtype.kind not in "iu":
         return False

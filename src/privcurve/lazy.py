@@ -1,7 +1,7 @@
-"""Packages that are slow to import, each imported at its first use.
+"""Provide packages that are slow to import, and import each at its first use.
 
-Snakemake imports all modules of outputs whenever it builds the DAG, and again in each job. So such
-a module must not import pandas or Matplotlib before it makes an output.
+Snakemake imports all modules of outputs whenever it builds the graph of jobs, and again in each
+job. So such a module must not import pandas or Matplotlib before it makes an output.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ else:
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
     patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
-    # This module imports Numba, which takes half a second.
+    # `arithmetic` imports Numba, which takes half a second.
     arithmetic = _Later("privcurve.kernels.arithmetic")
-    # Annotations use these names of types, which need no import at run time.
+    # These types only occur in annotations, so nothing needs to be imported at run time.
     Axes = Figure = Any
 
 __all__ = ["Axes", "Figure", "arithmetic", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

@@ -11,9 +11,10 @@ Number = TypeVar("Number", int, float)
 
 
 def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Read the number in a text by `kind`, `float` or `int`; but ``1_0`` is not a number here.
+    """Convert a text to a number of the type `kind`, `float` or `int`.
 
-    Raises ValueError if the text is not a number.
+    Raises ValueError if the text is not a number. A text like ``1_0``, which Python reads as 10,
+    is not a number here.
     """
     if "_" in text:
         raise ValueError(f"must be a number; got {text!r}")
@@ -21,9 +22,10 @@ def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type:
 
 
 def amount(text: str) -> float:
-    """Read a number from the command line; a type for argparse.
+    """Convert a text from the command line to a float; argparse uses this as a type.
 
-    Raises ArgumentTypeError if the text is not a number, is NaN, or is too large.
+    Raises ArgumentTypeError if the text is not a number, is NaN, or is too large for a float. The
+    text ``inf`` is allowed.
     """
     try:
         value: float = number(text)
@@ -37,7 +39,7 @@ def amount(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Read a whole number from the command line; a type for argparse.
+    """Convert a text from the command line to an integer; argparse uses this as a type.
 
     Raises ArgumentTypeError if the text is not a whole number.
     """
@@ -51,7 +53,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(value: float) -> str:
-    """Write a number as text, with 10⁻⁵ in place of 1e-05."""
+    """Convert a number to text, with 10⁻⁵ in place of 1e-05."""
     digits, e, exponent = f"{value:g}".partition("e")
     if not e:
         return digits
@@ -60,5 +62,5 @@ def power(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Write a number as text, rounded to two significant digits, such as 7,200."""
+    """Round a number to two significant digits, and convert it to text, such as 7,200."""
     return f"{float(f'{value:.2g}'):,.0f}"

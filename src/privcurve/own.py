@@ -1,4 +1,4 @@
-"""Import Python files outside the package: a user's own files, and files of papers."""
+"""Import Python files from outside the package: files of users, and files of papers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from privcurve.sources import imported_paths
 
 @cache
 def module(path: Path, package: str) -> ModuleType:
-    """Import a file, or a folder, as a module of `package`, which stands for the parent folder.
+    """Import a file or a folder as a module of the package `package`, and return the module.
 
-    Files in one folder may import each other (``from ._other import …``). The code of the file
-    runs: it is trusted, like the code of a Snakefile.
+    The package has the modules of one folder, which may import each other (``from ._other import
+    …``). The import runs the code of the file, which is trusted like the code of a Snakefile.
 
     Parameters
     ----------
     path : Path
-        Absolute path of a file, or of the ``__init__.py`` of a folder. A process imports a file
-        once: if it changes, import it in a new process.
+        Absolute path of a file, or of the ``__init__.py`` of a folder. If the file changes after
+        the import, a new process must import it.
     package : str
-        Name of the package.
+        Name of the package; it need not exist before.
 
     Raises
     ------
@@ -52,17 +52,17 @@ def module(path: Path, package: str) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise ValueError(
-            f"{path} can't be run: {type(error).__name__}: {error}. Until it can, begin its name "
-            "with _"
+            f"{path} can't be run: {type(error).__name__}: {error}. Correct it; until then, a name "
+            "that begins with _ excludes it"
         ) from error
     return loaded
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return an importable file, and all user files that it imports, directly or indirectly.
+    """Return the path of a file, and of all user files that it imports, directly or indirectly.
 
-    If `path` is the ``__init__.py`` of a folder, the result has all files of the folder. Imported
-    user files are in the file's folder (``from ._other import …``) or in the working folder
+    If `path` is the ``__init__.py`` of a folder, the result has all files of the folder, too. User
+    files are imported from the same folder (``from ._other import …``) or from the working folder
     (``from learners._other import …``).
     """
     files = [path]

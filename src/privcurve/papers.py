@@ -1,4 +1,4 @@
-"""The papers of this project, as packages: ``papers/<paper>`` is ``privcurve.papers.<paper>``."""
+"""Make papers importable: ``papers/<paper>`` is the package ``privcurve.papers.<paper>``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project. Users may have others, in FOLDER or in OWN of the working folder.
+# The papers of this project. Users may add papers to FOLDER, or to OWN in their working folder.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 
@@ -25,9 +25,9 @@ def names() -> set[str]:
 
 
 def list_others() -> list[Path]:
-    """Return the folders of the users' papers.
+    """Return the folders of papers that users have added to FOLDER or to OWN.
 
-    If FOLDER and OWN both have a paper of one name, only the folder in OWN is returned.
+    If both have a paper of the same name, only the folder in OWN is returned.
     """
     beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}
     own = {path.name: path.resolve() for path in OWN.glob("*/") if path.resolve().parent != FOLDER}

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-# Without a terminal, progress is a new line after each step of this many per cent.
+# If the output is not a terminal, a line is written after each _STEP per cent of the work.
 _STEP = 20
-# Seconds before the remaining time is shown.
+# Seconds before the remaining time is shown: earlier estimates are too rough.
 SHORT = 5
 
 
 class Progress:
-    """Shows progress: as one line that changes on a terminal, as several lines elsewhere.
+    """Shows progress: on a terminal in one line that changes, elsewhere in several lines.
 
-    The line (such as "60 % done", if `what` is "done") is written to `show`, by default standard
-    error. In the first `after` seconds, nothing is written.
+    A line (such as "60 % done", if `what` is "done") is written to `show`, by default standard
+    error. In the first `after` seconds by `clock`, nothing is written.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Progress:
         remarks = "; ".join(filter(None, (more, _time_left(taken, share))))
         text = f"{percent} % {self._what}" + (f" ({remarks})" if remarks else "")
         if self._show.isatty():
-            # Pad the line, as the previous one may have been longer.
+            # Pad the line with spaces: it must cover the previous line, which may be longer.
             print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
             self._width = len(text)
             self._open = True
@@ -59,7 +59,7 @@ class Progress:
 
 
 def _time_left(taken: float, share: float) -> str:
-    """Return the remaining time at the present pace, as text; empty if it is not known yet."""
+    """Return the estimated remaining time as text, or an empty text if it is too early for that."""
     if taken < SHORT or not 0 < share < 1:
         return ""
     seconds = math.ceil(taken * (1 - share) / share)

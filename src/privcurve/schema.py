@@ -15,7 +15,7 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# Maximum number of known words with which an unknown word is compared: ten thousand take a second.
+# With more known words, no similar word is suggested: to compare with ten thousand takes a second.
 MOST_COMPARED = 1000
 
 
@@ -25,12 +25,12 @@ Place = tuple[str | int, ...]
 # File extension of descriptions and studies.
 ENDING = ".yaml"
 
-# Maximum number of places in a message.
+# Maximum number of places that a message lists.
 MOST_NAMED = 5
 
 NOTHING = "must have a value; got nothing"
 
-# Messages for texts that do not match these patterns.
+# For each pattern in schemas, the message on a text that does not match it.
 _TEXTS = {
     r"\S": NOTHING,
     r"^[A-Za-z0-9_-]+\Z": "must have only letters, digits, - and _; got {!r}",
@@ -43,11 +43,11 @@ _TRUTH = "must be a text; YAML reads yes, no, on and off as truth values: put th
 class Fault(NamedTuple):
     """A violation of a schema, perhaps at several places."""
 
-    places: tuple[Place, ...]  # the last step of the place of an unknown key is this key
-    message: str  # includes the places
+    places: tuple[Place, ...]  # the place of an unknown key ends with this key
+    message: str  # names the places
 
 
-# The type of numbers that may be infinite, in schemas; `number` is finite.
+# Name of a type in our schemas: positive infinity. The type `number` excludes it.
 INFINITE = "infinite"
 
 
@@ -56,9 +56,9 @@ class SchemaError(ExpectedError, ValueError):
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
+    """Return the end of a sentence on an unknown word: ``"; did you mean 'x'?"`` or ``"."``.
 
-    `words` are the known words.
+    `words` are the known words, from which the most similar one is suggested.
     """
     words = list(words)
     if len(words) > MOST_COMPARED:
@@ -69,33 +69,34 @@ def suggestion(word: object, words: Iterable[str]) -> str:
 
 
 def misnamed_files(folder: Path) -> list[Path]:
-    """Return the YAML files of a folder with another extension than `ENDING`."""
+    """Return the YAML files of a folder that are ignored, as their extension is not `ENDING`."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
 
 
 def explain_ending(path: Path, folder: Path | str) -> str:
-    """Return a message that a file is ignored because of its extension, with the remedy."""
+    """Return a message: the file `path` is ignored because of its extension; rename it."""
     return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file; a word that YAML would change silently is an error.
+    """Return the content of a YAML file; None if the file is empty.
 
-    Keys and days are texts, as written. An empty file gives None. Raises SchemaError, with file and
-    place, if the file is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`.
+    Keys and days are texts, exactly as in the file. Raises SchemaError if the file is not valid
+    YAML or UTF-8, or if YAML would silently change one of its words (:func:`yaml_nodes.faults`).
     """
     return parse_yaml(_text(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read a YAML text like :func:`read_yaml`; `where` is its name in messages."""
+    """Return the content of a YAML text, as :func:`read_yaml`; messages call the text `where`."""
     root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML readers accept these faults: they read 0150 as 104, and keep the last of equal keys.
+        # Readers of YAML accept these faults: they read 0150 as 104, and keep only the last of
+        # several equal keys.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -117,7 +118,7 @@ def _yaml_error(where: str, error: yaml.YAMLError) -> SchemaError:
 
 
 def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a document, and the loader that reads them."""
+    """Return the root node of a YAML document, and the loader that converts nodes to values."""
     # The compiled loader is ten times faster, but some builds of PyYAML lack it.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -136,10 +137,10 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; `where` is its name in messages.
+    """Check content against the JSON schema in a file; messages call the content `where`.
 
-    `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
-    place of each fault, and for an unknown key with the nearest known key.
+    With `in_yaml`, messages give remedies for YAML, otherwise for Python. Raises SchemaError, which
+    names the place of each fault and, for an unknown key, the most similar known key.
     """
     messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
@@ -147,31 +148,32 @@ def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> No
 
 
 def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return the violations of a schema; violations with the same cause are one fault.
+    """Return the violations of the JSON schema in a file; those with the same cause are one fault.
 
-    NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
-    Infinity is allowed only where the schema has the type ``infinite``.
+    NaN is never allowed, as comparisons with the bounds in a schema do not detect it. Infinity is
+    allowed only where the schema has the type ``infinite``.
     """
     errors = [
         error
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Several schemas may restrict the type at a place: report only the one with the fewest types.
+    # Several rules may restrict the type at a place: report only the rule that allows fewest types.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # By cause (where it is, and the reason): each place of the fault (including an unknown key),
-    # with the place to name in the message.
+    # Group the places of faults by cause, which is a pattern of places and a reason. Each place
+    # (with an unknown key as the last step) maps to the place that the message names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
         reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Group unquoted yes and no at all places, and the same reason in several entries of a list.
+        # An unquoted yes or no is the same cause at all places. Any other reason is the same cause
+        # in all entries of a list.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
@@ -183,7 +185,7 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place without positions in lists, so that it is equal for all entries of a list."""
+    """Return a place with empty positions in lists, which is the same for all entries of a list."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 
@@ -216,7 +218,7 @@ def _is_nan(value: object) -> bool:
 
 
 def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
-    """Yield the place of each NaN; if it is a key, the place of its mapping."""
+    """Yield the place of each NaN; for a key that is NaN, the place of the mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
             yield ()
@@ -232,7 +234,7 @@ def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
 
 
 def _unknown_keys(error: Any) -> tuple[str, ...]:
-    """Return the unknown keys of an error; empty for other errors."""
+    """Return the unknown keys that an error of jsonschema is about; empty for other errors."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
     return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
@@ -263,7 +265,7 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return device, inode, time and size of a file: a key for caches, which changes with the file.
+    """Return device, inode, time and size of a file, by which a cache detects changes of the file.
 
     Raises FileNotFoundError if there is no file.
     """
@@ -276,7 +278,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema accepts 5.0 as a whole number; Python's ranges and random generators do not.
+    # JSON Schema accepts 5.0 as an integer, but Python's ranges and random generators do not.
     checker = Draft202012Validator.TYPE_CHECKER
     types = checker.redefine_many(
         {
@@ -291,7 +293,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 
 
 def _fill_in(node: object) -> None:
-    """Replace ``enum: module:function`` in a schema by the words that the function returns."""
+    """Replace ``enum: module:function``, anywhere in a schema, by the words that it returns."""
     if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
         module, _, function = listed.partition(":")
         node["enum"] = getattr(import_module(module), function)()
@@ -300,12 +302,15 @@ def _fill_in(node: object) -> None:
 
 
 def _is_finite(number: object) -> bool:
-    # A whole number of 309 digits is finite, but not a float.
+    # An int is finite, even if it has so many digits that it can't be converted to a float.
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a Python value if it is a number in place of a text, or the reverse."""
+    """Return a message on a Python value of the wrong type: a number, not a text, or the reverse.
+
+    The message is empty for other faults.
+    """
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
@@ -320,7 +325,7 @@ def _reason_in_python(error: Any) -> str:
 
 
 def _reason(error: Any) -> str:
-    """Return the words for a violation of the schema, with a remedy, but without the place."""
+    """Return the message on a violation of the schema, with a remedy, but without the place."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
@@ -329,7 +334,8 @@ def _reason(error: Any) -> str:
         )
     given, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        # Each missing key is a separate error; only the message names the key.
+        # jsonschema reports each missing key as an error, but only the error's message names the
+        # key.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
         expected = "" if error.absolute_path else _expectation(error, ": ")
         return f"missing key {missing!r}{expected}"
@@ -365,8 +371,8 @@ def _reason(error: Any) -> str:
         sign = "-" if given < 0 else ""
         return f"must be finite; got {sign}.inf: write a number, or put a text in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # YAML's 1.0 may stand for the category 1: suggest to write 1, which matches 1 and 1.0 in
-        # the data. A quoted "1.0" matches that text only.
+        # The user may mean the category 1 by 1.0: suggest to write 1, which matches 1 and 1.0 in
+        # the data. A quoted "1.0" would match only that text.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"must be a text; YAML reads it as the number {given}: {remedy}put it in quotes"
@@ -375,7 +381,7 @@ def _reason(error: Any) -> str:
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return `before` and the description in the schema of a value; "" if it has none."""
+    """Return `before` plus the schema's description of the value; "" without a description."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 
@@ -388,7 +394,7 @@ def _means_a_number(value: object) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Return a place as text; an entry of a list with a name is shown by its name."""
+    """Return a place as text, such as ``columns.age.bounds``; named entries of lists have names."""
     steps = []
     for step in path:
         content = content[step]

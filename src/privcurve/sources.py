@@ -20,16 +20,16 @@ from privcurve import papers
 from privcurve.files import replace_text
 
 PACKAGE = Path(__file__).parent
-# The file that caches the sources of this package, in the folder of compiled modules.
+# The cache of the sources of this package: a file in the folder of compiled modules.
 _KEPT = Path(cache_from_source(__file__)).with_suffix(".json")
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source(NamedTuple):
-    """The checksum of a file, and the dotted names that it imports from this package.
+    """The checksum of a file, and the dotted names of this package that the file imports.
 
-    A name is the name of a module, of a package around it, or of an object in a module.
+    ``from a.b import c`` imports the names a, a.b and a.b.c, where c may be a module or an object.
     """
 
     checksum: str
@@ -46,10 +46,10 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imported_paths(node: ast.AST, file: Path, top: Path) -> Iterator[Path]:
-    """Yield the paths, without ending, that an import statement in a file may refer to.
+    """Yield the paths, without an extension, of the modules that an import statement may import.
 
-    Each prefix of a dotted name gives one path, as the last words may name an object in a module.
-    Absolute names begin at the folder `top`. Nothing is yielded for other nodes.
+    Each prefix of a dotted name gives a path, as the last part may name an object in a module.
+    Absolute names begin at the folder `top`. If `node` is no import statement, there is no path.
     """
     names: list[str] = []
     if isinstance(node, ast.Import):
@@ -67,9 +67,10 @@ def imported_paths(node: ast.AST, file: Path, top: Path) -> Iterator[Path]:
 
 
 def checksum_of(tree: ast.Module) -> str:
-    """Return a checksum of a syntax tree, which ignores positions and empty fields.
+    """Return the SHA-256, in hex, of a syntax tree without line numbers and empty fields.
 
-    New versions of Python add fields, which are empty in older code.
+    New versions of Python add fields to syntax trees, which are empty for older code: so the
+    checksum is the same in all versions.
     """
     words: list[str] = []
     left: list[Any] = [tree]
@@ -99,7 +100,7 @@ def _read(path: Path) -> Source:
 
 
 def _name_of(path: Path) -> str:
-    """Return the module name of a path without ending; "" for a path outside this package."""
+    """Return the dotted name of the module at a path; "" for a path outside of this package."""
     for package, folder in _list_packages():
         if path.is_relative_to(folder):
             return ".".join((package, *path.relative_to(folder).parts))
@@ -107,7 +108,7 @@ def _name_of(path: Path) -> str:
 
 
 def _list_packages() -> list[tuple[str, Path]]:
-    """Return pairs (package, folder); the papers are packages outside the folder of privcurve."""
+    """Return pairs of package and folder, for the papers and for the rest of privcurve."""
     return [(papers.__name__, papers.FOLDER), (__package__, PACKAGE)]
 
 
@@ -122,20 +123,20 @@ def words_of(path: Path) -> set[str]:
 def reachable(
     modules: Iterable[str], files: Iterable[Path], follows: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the checksums, by name, of modules and of all modules that they import.
+    """Return the checksums of modules, and of all modules that they import directly or indirectly.
 
-    Only modules of this package and of papers count. Imports inside functions, and imports for type
-    hints, count, too.
+    The keys are dotted names. Only modules of this package and of papers are followed, also if the
+    import is inside a function or only for type hints.
 
     Parameters
     ----------
     modules : iterable of str
         Dotted names.
     files : iterable of Path
-        Files outside of this package. The result has the modules that they import, but not the
+        Files outside of this package, whose imports are followed, too. The result does not have the
         files themselves.
     follows : callable
-        Called with the name of an imported module; returns whether it counts.
+        Called with the dotted name of an imported module; returns whether to follow the import.
 
     Raises
     ------
@@ -149,7 +150,8 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # A name without a file is an object in a module: the list has the module as another name.
+        # Skip a name without a file: it is an object in a module, which has its own name in the
+        # list.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)
@@ -168,9 +170,9 @@ def _path_of(module: str) -> Path | None:
 
 @cache
 def _source_of(module: str, path: Path) -> Source:
-    """Return the source of a module; parse its file only if it has changed since the last time.
+    """Return the source of a module, from the cache unless the file has changed.
 
-    To parse a hundred files takes 0.4 s, and each job of a study needs their checksums.
+    Each job of a study needs the checksums of a hundred files, and to parse them takes 0.4 s.
     """
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     kept = _read_kept()
@@ -185,7 +187,7 @@ _changed: set[str] = set()
 
 @cache
 def _read_kept() -> dict[str, tuple[str, Source]]:
-    """Return the sources in the cache file, each with the SHA-256 of its file."""
+    """Return the sources in the cache by module, each with the SHA-256 of the module's file."""
     try:
         content = json.loads(_KEPT.read_text("utf-8"))
         if content["by"] != _own_sha256():
@@ -199,7 +201,7 @@ def _read_kept() -> dict[str, tuple[str, Source]]:
 
 
 def _write_kept() -> None:
-    """Write the sources of changed files to the cache file, if the folder is writable."""
+    """Write all sources to the cache file if a file has changed and the folder is writable."""
     if _changed:
         _changed.clear()
         content = {"by": _own_sha256(), "modules": _read_kept()}
@@ -209,16 +211,16 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of this file: a cache from another version of this file is invalid."""
+    """Return the SHA-256 of sources.py: a cache that another version has written is invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 @cache
 def code_digest(folder: Path) -> str:
-    """Return the SHA-256, in hex, of the code in a folder.
+    """Return the SHA-256, in hex, of the Python code in a folder.
 
-    The digest ignores comments, docstrings and layout: they change no result, and must not cause a
-    new audit, which takes minutes.
+    Changes of comments, docstrings and layout do not change the digest: they must not cause a new
+    audit, which takes minutes.
     """
     sums = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

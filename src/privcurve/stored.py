@@ -1,17 +1,18 @@
-"""Translate words between stored files and the API, where they differ: so old files stay valid.
+"""Translate words of stored files to the words of the API and back, so that old files stay valid.
 
-Ids of runs, random streams, tables, models and names of files contain the word `STORED` for proved
-noise, where users read and write `SPOKEN`. The column with names of methods is `OLD_METHOD` in
-files of earlier versions, and `METHOD` in new files.
+Proved noise has the name `STORED` in ids of runs, random streams, tables, models and names of
+files, but users read and write `SPOKEN`. The column with names of methods has the name `OLD_METHOD`
+in files of earlier versions, and `METHOD` in new files.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privcurve.lazy import pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPOKEN, STORED = "proved", "certified"
 
@@ -22,27 +23,27 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: object) -> Any:
-    """Convert a calibration, or the name of a curve, to its form in files; other values stay."""
+    """Convert a calibration, or a curve's name, to words of files; return others unchanged."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: object) -> Any:
-    """Convert a calibration, or the name of a curve, to its form in the API; other values stay."""
+    """Convert a calibration, or a curve's name, to words of the API; return others unchanged."""
     return _replace_word(word, STORED, SPOKEN)
 
 
 def stored_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert the words of a frame to their form in files."""
+    """Convert the calibrations and names of curves in a frame to the words of files."""
     return _map_words(frame, stored)
 
 
 def spoken_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert the words and the column names of a stored frame to their form in the API."""
+    """Convert the calibrations, names of curves and column names in a frame to words of the API."""
     return _map_words(frame.rename(columns={OLD_METHOD: METHOD}), spoken)
 
 
 def columns_in(names: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Return the names that a file with these `columns` uses for the current column `names`."""
+    """Return the names that the columns `names` have in a file with the columns `columns`."""
     is_old = OLD_METHOD in columns
     return [OLD_METHOD if is_old and name == METHOD else name for name in names]
 
@@ -53,7 +54,7 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
 
 
 def _replace_word(text: object, old: str, new: str) -> Any:
-    # Names of curves are like `privgam~proved~delta=1e-05`, or like `adult/privgam~proved/best`.
+    # Names of curves look like `privgam~proved~delta=1e-05` or `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
     return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

@@ -48,10 +48,10 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 
 
 def faults(root: yaml.Node, loader: object) -> list[str]:
-    """Return the faults of a document that YAML would accept silently, in the order of lines.
+    """Return messages on faults in a document that YAML would accept silently, by line.
 
-    `loader` composed the document; here, it converts single words to values. If aliases have
-    faults, the result has only these faults: a node that contains itself can't be checked further.
+    `loader` is the loader that composed the document; it converts single words to values. If an
+    alias is faulty, the result has only such faults: a node that contains itself can't be checked.
     """
     nodes, aliases = _nodes(root)
     if aliases:
@@ -60,7 +60,7 @@ def faults(root: yaml.Node, loader: object) -> list[str]:
     # Compare keys only if no word is misread: the loader may fail to read the value of such a word.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [twice for node in nodes if not misread for twice in _repeated_keys(node, loader)]
-    # The same word on many lines is one fault.
+    # The same fault on several lines gives one message.
     lines: dict[str, list[int]] = {}
     for line, message in sorted(others):
         lines.setdefault(message, []).append(line)
@@ -71,7 +71,7 @@ def faults(root: yaml.Node, loader: object) -> list[str]:
 
 
 def make_texts(root: yaml.Node) -> None:
-    """Change the nodes of keys and days to texts, in place, so that they are loaded as written."""
+    """Change the nodes of keys and days, in place: they are then loaded as texts, as written."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
             node.value = [
@@ -86,9 +86,10 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 
 
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
-    """Return all nodes of a document, each once even if it has aliases; and faults of aliases."""
+    """Return the nodes of a document, each once, and messages on faulty aliases."""
     nodes: list[yaml.Node] = []
-    # For each node: the number of entries if aliases were expanded; 0 until it is computed.
+    # For the id of each node, the number of its entries with expanded aliases; 0 until it is
+    # computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:
@@ -119,12 +120,12 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
-# Pairs (line number, message).
+# Pairs of a line number and a message.
 Faults = Iterator[tuple[int, str]]
 
 
 def _misread_words(node: yaml.Node, loader: Any) -> Faults:
-    """Yield faults for tags, and for words that YAML misreads: 0150 (octal), 12:30 (base 60)."""
+    """Yield a fault if a node has a tag, or is a word that YAML misreads, such as 0150 (octal)."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
@@ -150,7 +151,7 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
 
 
 def _keys(node: yaml.Node, loader: object) -> Faults:
-    """Yield a fault for each key that is no single word, or that YAML misreads."""
+    """Yield a fault for each key of a mapping that is not a word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
@@ -175,7 +176,7 @@ def _repeated_keys(node: yaml.Node, loader: object) -> Faults:
         if not isinstance(key, yaml.ScalarNode):
             continue
         word, line = _word(key, loader), key.start_mark.line + 1
-        # Compare keys in NFC: keys that look equal are equal.
+        # Compare keys in the Unicode form NFC, in which keys that look equal are equal.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:
@@ -193,7 +194,7 @@ def _list_lines(lines: list[int]) -> str:
 
 
 def _value(node: yaml.ScalarNode, loader: Any) -> Any:
-    """Return the value that YAML reads, without changing the loader's state."""
+    """Return the value that YAML reads from a word."""
     return loader.yaml_constructors[node.tag](loader, node)
 
 

@@ -60,15 +60,15 @@ DESCRIBE = [
     (NEW, "must have two classes; it holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
     (
         NEW,
-        "Name none of them, and each is a class .of 128 at most.; or all.*--positive A --negative",
+        "Name none of them, so that each is a class .at most 128.; or name all.*--positive A",
         {"t.csv": "a,sick\n" + "".join(f"{k % 3},x{k}\n" for k in range(130))},
     ),
     (
         f"{NEW} --positive x",
-        "has 3 values .*Name none of them, and each is a class",
+        "has 3 values .*Name none of them, so that each is a class",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
-    (f"{OWN} --classes yes no yes", "--classes must be three classes or more, each once"),
+    (f"{OWN} --classes yes no yes", "--classes must list three or more classes, each once"),
     (f"{OWN} --classes yes no so --positive yes", "leave out --positive and --negative"),
     (f"{OWN} --classes yes ja so", "has 2 values .*Name none of them"),
     (
@@ -78,7 +78,10 @@ DESCRIBE = [
     ),
     (f"{OWN} --positive Yes", "no record has the label 'Yes'.*has the values 'no'"),
     (f"{OWN} --positive yes --negative yes", "named as positive and as negative"),
-    (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out the negative ones"),
+    (
+        f"{OWN} --positive yes no",
+        "are named as positive: 'no'.*Remove the negative ones from",
+    ),
     (
         NEW,
         "a single value, 'mild'.*where 'none' is a class.*by --negative",

@@ -295,7 +295,7 @@ def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
     rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
-        (rows, "the format of the other records: encoding must be 'cp1252'; got 'utf-8-sig'"),
+        (rows, "the format of the training records: encoding must be 'cp1252'; got 'utf-8-sig'"),
         (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)

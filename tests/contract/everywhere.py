@@ -1,8 +1,8 @@
-"""Digests of all stored numbers: ``python tests/contract/everywhere.py``.
+"""Print digests of all stored numbers: ``python tests/contract/everywhere.py``.
 
-It covers fits of each private learner, calibrations, noise, encoding, folds, made-up data and
-scores, and prints the same on every machine; ``test_same_everywhere.py`` compares. Results of other
-libraries' fits are printed as numbers, which may differ a little.
+The numbers come from fits of each private learner, calibrations, noise, encoding, folds, made-up
+data and scores. The digests are the same on every machine (``test_same_everywhere.py``). Models
+that other libraries fit may differ a little, so their scores are printed as numbers.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from privcurve.privacy.accountants.cost import Cost
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.selection import selection_budget
 
-# Other libraries fit these models, so their bits differ; all other results are exact.
+# Models that other libraries fit, whose bits differ among machines. All other results are exact.
 OTHERS_TREES = ("mst", "aim")
 OTHERS_MODELS = ("gradient_boosting", "logistic_regression of three classes")
 
 
 def digest(*values):
-    """Return sixteen digits of a hash of values: arrays by their bytes, others by their repr."""
+    """Return sixteen hex digits of a hash of the values: bytes of arrays, repr of others."""
     text = hashlib.sha256()
     for value in values:
         array = isinstance(value, np.ndarray)
@@ -40,19 +40,22 @@ def digest(*values):
 
 
 def fits():
-    """Yield each learner's fits: ledger, model, scores and probabilities."""
+    """Yield, for some cases of each learner, a name and the digest of the fitted model.
+
+    The digest covers the ledger, the model, scores and probabilities.
+    """
     for name in golden_cases.NAMES:
         for label, kind, parameters in few(list(golden_cases.cases(name))):
             try:
                 result = fit(name, kind, parameters)
             except (TypeError, ValueError, DoorError) as error:
-                # A case that is refused is refused on every machine.
+                # A case that one machine refuses is refused on every machine.
                 result = type(error).__name__
             yield f"{name} {label}", result
 
 
 def few(cases):
-    """Return a proved case of each kind of rows and δ, and some with other parameters."""
+    """Return some of the cases: one proved case for each kind of rows and δ, and some others."""
     budgets = {}
     for case in cases:
         _, kind, result = case
@@ -66,8 +69,8 @@ def fit(name, kind, parameters):
     X = golden_cases.rows(kind)[0]
     statement = model.privacy_.to_json()
     if name in OTHERS_TREES:
-        # This project chooses the tables or edges in these attributes; scikit-learn grows the
-        # trees.
+        # The choices of tables or edges in these attributes are this project's, and so exact;
+        # scikit-learn grows the trees.
         chosen = [getattr(model, part, None) for part in ("edges_", "chosen_")]
         return digest(statement, *chosen)
     outcome = [statement, model.decision_function(X), sorted(model.measures_.items())]
@@ -100,7 +103,7 @@ def noise():
 
 
 def network():
-    """Yield the results of PrivGAM's network: its shares, and scores after five releases."""
+    """Yield results of PrivGAM's network: shares of the budget, and scores after five releases."""
     starts, ordered = np.array([0, 64, 65, 71, 80]), (True, True, False, False)
     made, rng = Decoder(starts, ordered, 2, laplace=True), np.random.default_rng(4)
     for k in range(5):
@@ -136,7 +139,7 @@ def scores():
 
 
 def others():
-    """Return the scores of models that other libraries fit."""
+    """Yield the scores of models that other libraries fit."""
     for name in (*OTHERS_TREES, *OTHERS_MODELS):
         kind = "three" if "three" in name else "two"
         X, y, counts, _ = golden_cases.rows(kind)

@@ -1,7 +1,7 @@
-"""Fits of each private learner whose statements and results are recorded.
+"""Define the fits of private learners whose statements and results are recorded.
 
-A case is the name of a learner, the kind of its rows, and plain parameters, so that another version
-of the code can train the same. See ``test_golden_statements.py``.
+A case consists of the name of a learner, the kind of its rows, and plain parameters, so that
+another version of the code can repeat the fit. See ``test_golden_statements.py``.
 """
 
 import functools
@@ -20,19 +20,19 @@ from privcurve.stored import stored
 
 NAMES = [name for name in LEARNERS if entry(name).private and not entry(name).peer]
 
-# At ε ≤ 1 noise decides most of a model, at 10 both noise and records.
+# At ε ≤ 1, mostly noise decides a model; at ε = 10, both noise and records do.
 EPSILONS = (1.0, 0.1, 10.0, np.inf)
 DELTA = 1e-5
-# If a fit draws one number and chooses by it, one fit says little about the noise.
+# Several seeds: if noise decides a single choice, one fit shows little of the noise.
 SEEDS = range(3)
 ORDERED = (False, True, False, True)
 CLASSES = {"two": ("no", "yes"), "weighted": ("no", "yes"), "three": (0, 1, 2)}
 
-# Sizes are small; learners that need larger ones have them in SIZES.
+# Value of parameters that are sizes, for quick fits; SIZES has the learners that need larger ones.
 SIZE = 3
 SIZES = {"dp_bagging": {"n_teachers": 6, "n_partitions": 3, "n_queries": 20}}
 
-# Parameters for all changes of one learner: the default of `tuned` is slow.
+# Parameters in all changes of a learner: by default, `tuned` would be slow.
 BESIDE = {"tuned": {"learner": "noisy_bayes"}}
 
 FACTS = {
@@ -41,7 +41,7 @@ FACTS = {
     ADD_REMOVE: ({"neighbours": ADD_REMOVE, "n_estimate": 100},),
 }
 
-# Parameters that an offer sets when it is combined with a change.
+# Parameters that `offers` sets, so that a change must not set them.
 OFFERED = {"calibration", "epsilon", "delta", "public_columns", "neighbours", "n_estimate"}
 
 TREES = {"weak_learner": "topdown", "depth": 2}
@@ -51,7 +51,7 @@ TUNED = (
     {"learner": "noisy_bayes", "settings": {"n_columns": (2, 3), "smoothing": (1.0, 5.0)}},
     {"learner": "topdown", "settings": {"depth": (1, 2)}, "eta": 0.0, "expected_runs": 2.0},
 )
-# Several changed parameters, where single ones leave some mechanism calls out.
+# Changes of several parameters at once, for mechanism calls that no single change reaches.
 COMBINED = {
     "lazybb": (
         {**TREES, "mechanism": "exponential"},
@@ -114,7 +114,7 @@ COMBINED = {
 
 
 def rows(kind):
-    """Return codes, labels and counts of a kind of rows, and the number of codes per column."""
+    """Return bins, labels, counts and the number of bins per column, of the rows of a kind."""
     X, y, n_bins = small_problem(120)
     if kind == "three":
         y = X[:, 2].astype(np.int64)
@@ -123,9 +123,10 @@ def rows(kind):
 
 
 def cases(name, all_crossed=False):
-    """Return the cases of a learner: (label, kind of rows, parameters without the seed).
+    """Yield the cases of a learner: (label, kind of rows, parameters without the seed).
 
-    Each value of a parameter is combined with most of the learner's offers, or with all of them.
+    Each changed parameter is combined with some of the learner's `offers`, or with all of them
+    (`all_crossed`).
     """
     seen = {}
     for change in changes_of(name):
@@ -136,14 +137,17 @@ def cases(name, all_crossed=False):
 
 
 def label(rows_of, expected):
-    """Return the label of a case: its rows, its budget, and parameters other than defaults."""
+    """Return the label of a case: kind of rows, budget, and the parameters with other values."""
     budget = f"{stored(expected['calibration'])} δ={expected['delta']:g} ε={expected['epsilon']:g}"
     others = sorted(expected.keys() - {"calibration", "delta", "epsilon"})
     return " ".join([rows_of, budget, *(f"{key}={expected[key]}" for key in others)])
 
 
 def offers(name, default):
-    """Return the offers of a learner for any parameters: rows, ε, δ, calibration, facts."""
+    """Yield what a learner offers for any parameters: (kind of rows, budget and public facts).
+
+    `default` says whether all offers are tried, or only some.
+    """
     learner = entry(name)
     deltas = [0.0] * learner.pure + [DELTA] * learner.approximate
     kinds = ["two", "three"] if name in multiclass_names() else ["two"]
@@ -151,7 +155,7 @@ def offers(name, default):
     budgets = itertools.product(learner.calibrations, deltas, EPSILONS)
     for calibration, delta, epsilon in budgets:
         budget = {"calibration": calibration, "delta": delta, "epsilon": epsilon}
-        # Of other parameters less is enough: without noise δ changes little.
+        # For changed parameters, fewer budgets suffice: without noise, δ changes little.
         if not default and (epsilon <= 1 or (epsilon == np.inf and delta != deltas[0])):
             continue
         for kind, public in itertools.product(kinds, itertools.chain(*facts)):
@@ -165,7 +169,7 @@ def offers(name, default):
 
 
 def changes_of(name):
-    """Yield changes of a learner's parameters: none, then of single ones, then of several."""
+    """Yield changes of a learner's parameters: of none, of a single one, or of several."""
     yield {}
     for key, parameter in entry(name).parameters.items():
         for value in parameter.choices or other_numbers(parameter):
@@ -179,7 +183,7 @@ def changes_of(name):
 
 
 def other_numbers(parameter):
-    """Return a number other than the parameter's default, as a tuple; empty if none is tried."""
+    """Return one number other than the parameter's default, in a tuple; () if none is tried."""
     if parameter.size or parameter.structure:
         return ()
     if parameter.kind is int:
@@ -190,7 +194,7 @@ def other_numbers(parameter):
 
 
 def sizes(name, change):
-    """Return small sizes for the size parameters that a change leaves in effect."""
+    """Return small values for the size parameters that have an effect after a change."""
     setting = entry(name).complete(change)
     return {
         key: SIZES.get(name, {}).get(key, min(parameter.default, SIZE))
@@ -208,7 +212,7 @@ def facts_of(name, rows_of):
 
 
 def fit(name, rows_of, parameters):
-    """The fitted model of a case, with a stream of the case's own."""
+    """Fit the model of a case, with a random stream that depends on the case alone."""
     X, y, counts, _ = rows(rows_of)
     named = {**parameters, "calibration": stored(parameters["calibration"])}
     result = repr([name, rows_of, sorted(named.items(), key=str)])

@@ -1,7 +1,8 @@
-"""Small learners and data for tests over the registry; decorators that run a test for each learner.
+"""Make small learners and data for tests that run for each learner of the registry.
 
-``@each_learner`` calls a test with the `name` of each learner whose package is installed,
-``@each_private_learner`` with private ones, ``@each_calibration`` with `name` and `calibration`.
+The decorator ``@each_learner`` runs a test for each installed learner, with its `name`;
+``@each_private_learner`` runs it for private ones, ``@each_calibration`` for each `name` and
+`calibration`.
 """
 
 import numpy as np
@@ -13,14 +14,14 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # Public bounds for scikit-learn's checks, which draw rows from about N(0, 1).
 DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
-# Larger sizes are slower and test nothing more.
+# Maximum value of sizes in tests; larger ones are slower and test nothing more.
 LARGEST_SIZE = 10
 
 
 def make_learner(name, **parameters):
-    """Return a learner with small sizes; skip the test if its package is not installed.
+    """Return a learner with small sizes; skip the test if the learner's package is not installed.
 
-    ``make_learner("lazybb", epsilon=1.0, n_bins=n_bins)``.
+    Example: ``make_learner("lazybb", epsilon=1.0, n_bins=n_bins)``.
     """
     missing = missing_package(name)
     if missing:
@@ -29,23 +30,26 @@ def make_learner(name, **parameters):
 
 
 def small_sizes(name):
-    """Return the parameters of a learner that are sizes, each at most `LARGEST_SIZE`."""
+    """Return values up to `LARGEST_SIZE` for the parameters of a learner that are sizes."""
     sizes = {key: parameter for key, parameter in entry(name).parameters.items() if parameter.size}
     return {key: min(parameter.default, LARGEST_SIZE) for key, parameter in sizes.items()}
 
 
 def required_facts(name):
-    """Return the public facts that a learner requires: no public columns, if it has roles."""
+    """Return the public facts that a learner requires.
+
+    A learner that protects only private columns requires `public_columns`; none is public here.
+    """
     return {"public_columns": ()} if entry(name).neighbours == (PRIVATE_COLUMNS,) else {}
 
 
 def is_private(name):
-    """Return whether a learner is private, by its entry in the registry."""
+    """Return whether the registry says that a learner is private."""
     return LEARNERS[name].private
 
 
 def small_problem(n=300, seed=0):
-    """Return (X, y, n_bins): `n` encoded rows, labels that depend on two of four columns."""
+    """Return (X, y, n_bins): `n` encoded rows, whose labels depend on two of the four columns."""
     rng = np.random.default_rng(seed)
     n_bins = [2, 5, 3, 10]
     X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
@@ -55,7 +59,7 @@ def small_problem(n=300, seed=0):
 
 
 def domain_of(n_bins):
-    """Return a domain whose columns have these numbers of bins, as a saved model needs it."""
+    """Return a domain for a saved model, whose columns have these numbers of bins."""
     numbers = [Column(f"number {j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(n_bins[1:])]
     town = Column("town", CATEGORICAL, categories=(("Oslo", "Oslo"), ("Rome, north", "Rome")))
     return Domain((town, *numbers), Label("sick", "no", "yes"))
@@ -76,7 +80,7 @@ each_calibration = pytest.mark.parametrize(
     [(name, calibration) for name in INSTALLED for calibration in LEARNERS[name].calibrations],
 )
 
-# {(learner, parameter, value): other parameters that this value needs to have an effect}
+# For (learner, parameter, value): other parameters without which this value has no effect.
 TOGETHER = {
     ("brc", "weights", "adaboost"): {"epsilon": np.inf},
     ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
@@ -88,9 +92,9 @@ TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in 
 
 
 def parameter_changes(name):
-    """Yield changes of one parameter: each choice, each calibration, ε = ∞.
+    """Yield changes of one parameter: to each choice, to each calibration, and to ε = ∞.
 
-    A change also has the parameters that it needs to have an effect.
+    A change includes other parameters without which it has no effect.
     """
     default = make_learner(name).get_params()
     offered = {key: parameter.choices for key, parameter in LEARNERS[name].parameters.items()}

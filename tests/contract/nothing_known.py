@@ -1,7 +1,8 @@
-"""Places where a learner may be worse than the shares of the classes, and how much it loses there.
+"""Measure where a learner is worse than the shares of the classes, on drawn tables.
 
-A place is a kind of table, a budget and a relation. The records of a place are drawn from known
-chances. These chances score a model, so that no noise of test labels enters a result.
+A *place* is a kind of table, a budget and a relation of neighbours. Its records are drawn from
+known probabilities. Models are scored by these probabilities, so that no noise of test labels
+enters a result.
 """
 
 import itertools
@@ -15,11 +16,11 @@ from privcurve.learners.registry import entry
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 SEEDS = 10
-# PATE answers as many rows as it was trained on.
+# Number of rows that are predicted; PATE answers only as many as it was trained on.
 N_SCORED = 300
-# A learner must know something from this n·ε on.
+# Smallest n·ε of a place: with less, a learner need not learn anything.
 LEAST_BUDGET = 100.0
-# A learner is worse than knowing nothing if the mean of its seeds loses more than this.
+# Largest mean loss over the seeds, against the shares of the classes, that is no failure.
 MOST_LOST = {"accuracy": 0.03, "log-loss": 0.05}
 
 FACTORS: dict[str, tuple[Any, ...]] = {
@@ -35,15 +36,15 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "delta": (0.0, 1e-6),
     "neighbours": (REPLACE_ONE, ADD_REMOVE),
 }
-# The chance of each bin is a multiple of this part.
+# The probability of each bin is a multiple of 1/PARTS, so that records can be drawn as integers.
 PARTS = 4096
 
 
 class Place(NamedTuple):
-    """One level of each factor.
+    """A place: one level of each factor of `FACTORS`.
 
     A number as `shares` is the share of the most frequent class. `informative` says which columns
-    depend on the class. In `skewed` columns few bins have most records.
+    depend on the class. In `skewed` columns, few bins have most records.
     """
 
     n_classes: int
@@ -84,10 +85,10 @@ class Place(NamedTuple):
 
 
 def levels_of(name):
-    """Return the levels of all factors that a learner takes at its defaults."""
+    """Return, for each factor, the levels that a learner with its default parameters accepts."""
     offer = entry(name)
     levels = dict(FACTORS)
-    # The learner that `tuned` selects by default takes two classes.
+    # By default, `tuned` selects among the settings of a learner for two classes.
     if not offer.multiclass or name == registry.TUNED:
         levels["n_classes"] = (2,)
     if offer.private:
@@ -100,10 +101,10 @@ def levels_of(name):
 
 
 def places_of(levels):
-    """Yield places without end, the same in each run.
+    """Yield an endless sequence of places, the same in each run.
 
-    Each place is the best of 50 drawn ones: it has most pairs of levels that no earlier place has;
-    if several have equally many, most triples.
+    Each place is the best of 50 drawn ones: it has the most pairs of levels that no earlier place
+    has; among equal ones, it has the most such triples.
     """
     rng = np.random.default_rng(20261201)
     sizes = [len(each) for each in levels.values()]
@@ -136,7 +137,7 @@ def first_places(levels, n_places):
 
 
 def parts_of_bins(place, rng):
-    """Draw the chances of each bin by column and class, as numbers of `PARTS` parts.
+    """Draw the probability of each bin, given column and class, in units of 1/`PARTS`.
 
     Returns an array of shape (n_columns, n_classes, n_bins).
     """
@@ -153,7 +154,7 @@ def parts_of_bins(place, rng):
 
 
 def draw(place, n, parts, rng):
-    """Draw records: codes, and positions of classes."""
+    """Draw `n` records of a place: bins (n, n_columns), and positions of classes (n,)."""
     y = rng.choice(place.n_classes, n, p=place.class_shares)
     bins = np.broadcast_to(np.arange(place.n_bins, dtype=np.uint8), parts.shape)
     bin_of_part = np.repeat(bins.ravel(), parts.ravel()).reshape(*parts.shape[:2], PARTS)
@@ -162,8 +163,8 @@ def draw(place, n, parts, rng):
 
 
 def chances_of_classes(place, parts, X):
-    """Return the chances of the classes of each row, of shape (n, n_classes)."""
-    # A drawn bin has a part in its own class; in others it may have none.
+    """Return the true probabilities of the classes of each row: (n, n_classes)."""
+    # The bins of a row are possible in its own class, but may have the probability 0 in others.
     logs = np.log(np.maximum(parts, 1e-9))
     by_class = [logs[np.arange(place.n_columns), k, X].sum(axis=1) for k in range(place.n_classes)]
     by_row = np.log(place.class_shares) + np.stack(by_class, axis=1)
@@ -172,7 +173,7 @@ def chances_of_classes(place, parts, X):
 
 
 def make(name, place, seed):
-    """Make a learner at its defaults."""
+    """Make a learner for a place, with its default parameters."""
     budget = {}
     if entry(name).private:
         budget = {"epsilon": place.epsilon, "delta": place.delta}
@@ -182,9 +183,10 @@ def make(name, place, seed):
 
 
 def losses(name, place, seeds=SEEDS):
-    """Return what a learner loses against the shares of the classes: the mean of the seeds.
+    """Return how much worse than the shares of the classes a learner is: the mean over the seeds.
 
-    Returns accuracy and, if the learner gives probabilities, log-loss. A negative loss is a gain.
+    The keys are accuracy and, if the learner gives probabilities, log-loss. A negative number is a
+    gain.
     """
     rows = []
     for seed in range(seeds):

@@ -1,4 +1,4 @@
-"""The default audit covers every private learner, on the claims that it makes."""
+"""Test that the default audit covers every private learner, with claims that it makes."""
 
 import numpy as np
 import pytest
@@ -19,26 +19,26 @@ TARGET = Target("drawn", records(RNG.integers(0, 3, (120, 3)), RNG.choice([-1, 1
 PEERS = {name for name, one in registry.LEARNERS.items() if one.peer}
 CLAIMS = [c for name, claims in ATTACKS.items() if name not in PEERS for c in claims]
 
-# Their models contain secrets (PATE's teachers), so the claims are about predictions.
+# Models that contain secrets (PATE's teachers): their claims are about predictions.
 ANSWERS = {"pate"}
-# On few records their models show nothing, so one pair has many records.
+# Learners whose models show nothing of few records, so that one of their pairs has many records.
 MANY = {"aim", "mst"}
 
 
 def test_every_private_learner_and_calibration_is_audited():
-    """Claims with other neighbours than the statement's do not count."""
+    """Only claims with the neighbours of the learner's statement count."""
     own = {name: one for name, one in registry.LEARNERS.items() if one.private and not one.peer}
     claims = [c for c in CLAIMS if c.stated == c.neighbours]
     offered = {(name, one) for name in own for one in own[name].calibrations}
     assert offered - {(c.learner, c.calibration) for c in claims} == set()
     approximate = {name for name, one in own.items() if one.approximate}
     assert approximate - {c.learner for c in claims if c.delta > 0} == set()
-    # The others try add-remove neighbours, which dpboost does not claim.
+    # The claims of dpboost that do not count try add-remove neighbours, which it does not claim.
     assert {c.neighbours for c in ATTACKS["dpboost"] if c not in claims} == {ADD_REMOVE}
 
 
 def test_the_recipe_covers_every_calibration():
-    """Each learner and calibration has a claim on the states of fits, on several pairs."""
+    """Each learner and calibration has a claim on the states of its fits, on several pairs."""
     states = [c for c in CLAIMS if c.sample is sample_states]
     tried = [c for c in states if c.pairs is several or c.learner in MANY]
     covered = {(c.learner, c.calibration) for c in tried}
@@ -46,7 +46,7 @@ def test_the_recipe_covers_every_calibration():
 
 
 def test_the_recipe_covers_every_learner_that_may_read_public_columns():
-    """Their neighbours share the public columns."""
+    """The neighbours in these claims have the same public columns."""
     covered = {c.learner for c in CLAIMS if c.pairs is hidden_few}
     offered = {
         name
@@ -68,7 +68,7 @@ def test_canaries_are_tried_on_all_peers_and_on_own_learners():
 
 
 def test_small_parts_are_tried():
-    """Some claims have two partitions, two trees per ensemble, or three rounds and codes."""
+    """Some claims have two partitions, two trees per ensemble, three rounds, or three bins."""
     recipe = [c for c in CLAIMS if c.pairs is several]
     assert any(c.setting.get("n_partitions") == 2 for c in recipe)
     assert any(c.setting.get("trees_per_ensemble") == 2 for c in recipe)

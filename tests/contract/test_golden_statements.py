@@ -1,9 +1,10 @@
-"""Statements, ledgers and fitted models of every private learner equal the recorded ones.
+"""Test that statements, ledgers and models of every private learner are as recorded.
 
-The golden file has one line per case (see ``golden_cases.py``): the number of its statement (a
-digest of the words, and the numbers of the ledger), and numbers of the model on the rows. If
-results are meant to change, increase `version` of the learner in the registry. Then, or if words
-are meant to change, rewrite the file: ``python tests/contract/test_golden_statements.py``.
+The golden file has one line per statement (a digest of its words, and the numbers of its ledger),
+and one line per case (``golden_cases.py``): the index of its statement, and numbers that summarise
+the model's predictions. If you change results on purpose, increase the learner's `version` in the
+registry. Then, or if you change only words, rewrite the file:
+``python tests/contract/test_golden_statements.py``.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ import pytest
 
 GOLDEN = Path(__file__).with_name("golden_statements.json")
 
-# Fields of a ledger entry, and of the statement.
+# Numbers of a ledger entry (OF_ENTRY) and of a statement (OF_STATEMENT) that are compared.
 OF_ENTRY = ("noise_rate", "sensitivity", "epsilon", "bounded_range", "rho")
 OF_STATEMENT = ("epsilon", "delta", "proved_epsilon")
 
@@ -26,7 +27,7 @@ MODEL_TOLERANCE = 1e-9
 
 
 def record(name, rows_of, parameters):
-    """Return the record of a case: statement and results, or the type of its error."""
+    """Return what is recorded of a case: its statement and results, or the type of its error."""
     try:
         model = golden_cases.fit(name, rows_of, parameters)
     except Exception as error:
@@ -49,7 +50,7 @@ def parts(statement):
 
 
 def rounded(number):
-    """Return a number with thirteen digits; keep "inf" and None, and write 1.0 as 1."""
+    """Return a number with thirteen digits, so that 1.0 becomes 1; keep other values."""
     if not isinstance(number, (int, float)):
         return number
     short = float(f"{number:.12e}")
@@ -57,7 +58,7 @@ def rounded(number):
 
 
 def summary(model, rows_of):
-    """Return rows per class, mean and mean square of the scores, and sizes of the model."""
+    """Return the rows predicted as each class, mean and mean square of the scores, and sizes."""
     X = golden_cases.rows(rows_of)[0]
     scores, output = model.decision_function(X), model.predict(X)
     decisions = [int((output == one).sum()) for one in model.classes_]
@@ -66,7 +67,7 @@ def summary(model, rows_of):
 
 
 def differences(statement, expected):
-    """Return the differences between a case and its record, as messages."""
+    """Return the differences between a result and the recorded one, as messages."""
     if isinstance(statement, str) or isinstance(expected, str):
         message = [one if isinstance(one, str) else "a model" for one in (statement, expected)]
         return [] if message[0] == message[1] else [f"gives {message[0]}, not {message[1]}"]
@@ -107,7 +108,7 @@ def near(one, expected, tolerance):
 
 
 def recorded(name):
-    """Return {label: record} of a learner's cases in the golden file."""
+    """Return the records of a learner's cases in the golden file, by label."""
     golden = json.loads(GOLDEN.read_text())
     assert name in golden, f"run python {Path(__file__).name} to add {name}"
     statements = golden[name]["statements"]
@@ -117,7 +118,7 @@ def recorded(name):
     }
 
 
-# These take seconds; `test_golden.py` has quick fits of them.
+# Learners whose cases take seconds; `test_golden.py` has quick fits of these learners.
 LONG = ("distributed_topdown", "tuned")
 
 
@@ -159,7 +160,7 @@ def test_a_difference_is_seen():
 
 
 def written():
-    """Return the JSON of all cases, with one line per statement and one line per case."""
+    """Return the content of the golden file: one line per statement, and one line per case."""
     learners = []
     for name in golden_cases.NAMES:
         statements, lines = {}, []

@@ -1,4 +1,4 @@
-"""Every learner's behaviour with wrong, rare or missing input."""
+"""Test every learner with wrong, rare or missing input."""
 
 import math
 
@@ -24,7 +24,7 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 def test_public_facts_are_checked(name):
     X, y, n_bins = small_problem(40)
     for wrong, message in (
-        # A fit does not read the domain from the rows.
+        # A fit never derives the domain from the rows.
         ({"n_bins": None}, "n_bins"),
         ({"n_bins": [2, 5, 3, 10.9]}, "n_bins must be whole numbers"),
         ({"n_bins": "10"}, "n_bins must be whole numbers"),
@@ -222,7 +222,7 @@ ADDED = [name for name in LEARNERS if ADD_REMOVE in entry(name).neighbours]
 
 
 def added(name):
-    """Return parameters for add-remove neighbours, if a learner offers two relations."""
+    """Return the parameters that choose add-remove, if a learner also has replace-one."""
     if REPLACE_ONE not in entry(name).neighbours:
         return {}
     takes = "n_estimate" in entry(name).parameters
@@ -231,7 +231,7 @@ def added(name):
 
 @pytest.mark.parametrize("name", ADDED)
 def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
-    """A table without records must give a model, because one with a record does."""
+    """An empty table must give a model, because a neighbouring table with one record does."""
     X, _, n_bins = small_problem(50)
     adding = added(name)
     with pytest.raises(ValueError, match="y must have two classes; it has no label"):
@@ -247,7 +247,8 @@ def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
             relation = ADD_REMOVE if model.privacy_.private else REPLACE_ONE
             assert model.privacy_.neighbours == relation
             drawn.add(scores.tobytes())
-        # Two libraries draw no noise without records of both labels, and their statements say so.
+        # The models of two libraries are not random without records of both labels; their
+        # statements exclude this case.
         excluded = any("both labels" in one for one in model.privacy_.exclusions)
         assert len(drawn) > 1 or not model.privacy_.private or excluded, change
 

@@ -1,4 +1,4 @@
-"""The statement of every private learner, and the promises that it refuses."""
+"""Test the statement of every private learner, and what the statement does not promise."""
 
 from pathlib import Path
 
@@ -25,15 +25,16 @@ from privcurve.privacy.seeds import OF_CHACHA
 
 
 def spends(statement, epsilon):
-    """Return whether a statement spends ε; δ of sampled batches is computed with some slack."""
+    """Return whether a statement spends ε, with more tolerance for sampled batches."""
     near = 3e-6 if statement.composition == SAMPLED else 1e-9
     return epsilon * (1 - near) <= statement.epsilon_spent <= epsilon * (1 + 1e-9)
 
 
-# A fit's statement has its own sentence on floating point (test_floats.py); private selection
-# covers the choice.
+# By learner: general exclusions that its statement need not have. The statement of a fit has its
+# own sentence on floating point (test_floats.py), and private selection covers the choice of
+# hyperparameters.
 COVERED = {"tuned": {NOT_FLOATS, NOT_SELECTION}}
-# A public seed: a fit with a secret seed must not start a generator from it.
+# A public seed. A fit with a secret seed must not start a generator from it.
 NUMBER = 20
 
 
@@ -55,15 +56,16 @@ def test_statement_adds_up_to_epsilon(name, calibration):
         assert spends(statement, epsilon)
         assert statement.delta == learner.delta
         assert (statement.delta == 0) == LEARNERS[name].pure
-        # A peer has the ε and the neighbours that its library claims.
+        # The statement of a peer has the ε and the neighbours that the peer's library claims.
         assert statement.neighbours == entry(name).neighbours[0]
-        # diffprivlib's logistic regression follows a paper with replaced records.
+        # Peers protect added records, except diffprivlib's logistic regression, which follows a
+        # paper on replaced records.
         is_added = entry(name).peer and name != "dpl_logistic_regression"
         assert is_added == (statement.neighbours == "add-remove")
         assert statement.calibration == calibration
         assert statement.ledger
         assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, {NOT_FLOATS})
-        # The statement describes the generator, here the generator of a public number.
+        # The statement describes the generator: here NumPy's, started by a public number.
         assert "one stream of NumPy's PCG64" in str(statement)
         assert "a number as seed is not private against whoever knows it" in str(statement)
         assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
@@ -73,7 +75,7 @@ def test_statement_adds_up_to_epsilon(name, calibration):
 
 @each_private_learner
 def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
-    """No noise and no public coin comes from PCG64, so a released model reveals no stream."""
+    """Noise and public coins never come from PCG64, so a released model reveals no stream."""
     if entry(name).peer:
         pytest.skip("another library draws with a generator of its own")
     X, y, n_bins = small_problem(100)
@@ -82,12 +84,12 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
     public, begun = np.random.default_rng, []
     monkeypatch.setattr(np.random, "default_rng", lambda seed: begun.append(seed) or public(seed))
     of_number = clone(learner).set_params(random_state=NUMBER).fit(X, y).privacy_
-    # Public numbers start the draws that are neither noise nor coins: rows that measure a bound,
-    # features that a library might draw. Some fits need none of them, if the drawn records have one
-    # label.
+    # Generators with public seeds may draw what is neither noise nor coins, such as rows that
+    # measure a bound. A fit may need none of them, if the drawn records have one label.
     allowed = {*begun} - {NUMBER}
     begun.clear()
-    # They remain types, because draws check the type of a stream, but nothing can start them.
+    # The names must stay types, because draws check the type of a stream; but no generator can be
+    # started.
     monkeypatch.setattr(np.random, "MT19937", NeverBegun)
     monkeypatch.setattr(np.random, "PCG64", NeverBegun)
     first = learner.fit_records(records(X, y, n_bins), [{}], [Curator(seeds.stream(bytes(32)))])[0]
@@ -99,18 +101,18 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
 
 
 def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
-    """A released BRC model shows a stream of coins; the seed of PCG64 could be computed from it."""
+    """A released BRC model shows coins: with PCG64, its seed could be computed from them."""
     X, y, n_bins = small_problem(100)
     side = records(X, np.where(y == "yes", 1, -1), n_bins)
     secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
     shown = []
-    # From the same number PCG64 draws the coins that the model shows.
+    # With the same start number, PCG64 would draw other coins, which the model must not show.
     for start in (seeds.start_number(secret, digest), None):
         begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
         learner = make_learner("brc", n_bins=n_bins, classes=(-1, 1))
         model = learner.fit_records(side, [{}], [*map(Curator, begun)])[0]
         shown.append({number for vote in model.votes_ for number in vote.coefficients})
-    # Coins have their own stream; its key is the first output of the noise stream.
+    # The stream of the coins is separate; its key is the first output of the stream of the noise.
     key = seeds.generator(secret, digest).bytes(32)
     drawn = seeds.stream(key).uniform(-1, 1, 10 * len(n_bins))
     assert shown[1] == set(drawn.tolist())

@@ -1,4 +1,4 @@
-"""Requirements on every learner; an entry in the registry is enough to be tested."""
+"""Test requirements on every learner; each entry of the registry is tested."""
 
 import inspect
 import pickle
@@ -35,7 +35,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Checks of scikit-learn that a learner cannot pass, with the reason. All others must pass.
+# Checks of scikit-learn that a learner cannot pass, with the reason. It must pass all other checks.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "brc": {"check_classifiers_train": "random half-spaces are not accurate enough"},
     "one_rule": {"check_classifiers_train": "one bin of one column is not accurate enough"},
@@ -47,7 +47,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 
 
 def check_instances(epsilon, names):
-    """Yield learners with this ε, or with defaults."""
+    """Yield learners with this ε; None means the default."""
     budget = {} if epsilon is None else {"epsilon": epsilon}
     for name in names:
         if not missing_package(name):
@@ -67,9 +67,10 @@ PRIVATE = [name for name in LEARNERS if is_private(name)]
 OTHERS = [name for name in LEARNERS if not is_private(name)]
 
 
-# scikit-learn checks the accuracy on some dozens of rows, where ε = 1 gives only noise.
+# scikit-learn checks accuracy on some dozens of rows; with ε = 1, these would give only noise.
 ACCURATE = 1e6
-# Boosted stumps, sums of columns, a linear model: each has all that the base class offers.
+# Boosted stumps, sums of columns and a linear model: together they have all that the base class
+# offers.
 FAMILIES = ("lazybb", "noisy_bayes", "dp_logistic_regression")
 
 
@@ -81,7 +82,7 @@ def test_scikit_learn(estimator):
 
 @pytest.mark.slow
 @scikit_learn_checks(
-    # AIM takes a minute, and shares its base class with MST.
+    # AIM takes a minute, and has the same base class as MST.
     *check_instances(ACCURATE, [name for name in PRIVATE if name not in (*FAMILIES, "aim")]),
     *check_instances(np.inf, FAMILIES),
     *check_instances(None, OTHERS),
@@ -95,19 +96,20 @@ def test_defaults_and_public_facts_match_the_estimator(name):
     signature = estimator_class(name)().get_params()
     learner = entry(name)
     assert learner.defaults == {key: signature[key] for key in learner.parameters}
-    # Each field of the dataclass is a parameter of the registry, a fact, or common to all learners.
+    # Each field of the dataclass is a parameter in the registry, a public fact, or common to all
+    # learners.
     own = {field.name for field in fields(estimator_class(name)) if field.init}
     facts = {field.name for field in fields(Facts)}
     relation = {"neighbours"} if len(learner.neighbours) > 1 else set()
     assert own - COMMON - facts - relation == set(learner.parameters)
     assert all(p.admits(p.default) for p in learner.parameters.values())
     assert set(learner.needs) <= set(signature) & {f.name for f in fields(Facts)}
-    registry.check_parameters(name, learner.defaults)
+    learner.check_parameters(learner.defaults)
 
 
 @each_learner
 def test_each_hyperparameter_is_declared_once(name):
-    """With its default and range, in a module that a plan imports; docstrings repeat neither."""
+    """Default and range are declared in a module that a plan imports; docstrings repeat neither."""
     kind, learner = estimator_class(name), entry(name)
     assert learner.parameters == parameters_of(kind)
     light = {"privcurve.learners.entries.parameters", *of_papers.PACKAGES.values()}
@@ -166,7 +168,7 @@ def test_fitted_attributes(name):
 @each_learner
 def test_the_seed_decides(name):
     X, y, n_bins = small_problem()
-    # A generator is used directly: equal streams give equal models.
+    # A generator is used as it is, so generators in equal states give equal models.
     states = [np.random.RandomState(3) for _ in range(2)]
     for seeds in ((5, 5), generators(5, 5), states):
         fits = [make_learner(name, n_bins=n_bins, random_state=seed).fit(X, y) for seed in seeds]
@@ -207,11 +209,11 @@ def test_one_seed_gives_another_stream_for_other_public_facts(name):
     others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
     used = [{**change, **required_parameters(name, change)} for change in others]
     streams = [first_number(name, X, y, **{**facts, **change}) for change in used]
-    # Given classes equal the classes in the labels, so the stream is the same.
+    # Here `classes` are the classes in the labels, so the stream is the same as without `classes`.
     assert streams[3] == first_number(name, X, y, **facts)
     streams.append(first_number(name, X[1:], y[1:], **facts))
     assert len(set(streams)) == len({repr(sorted(c.items(), key=str)) for c in used}) + 1
-    # Equal facts in other types give the same stream; so do counted rows.
+    # Equal facts of other types give the same stream, and so do distinct rows with counts.
     words = {**facts, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
     assert first_number(name, X, y, **words) == streams[0]
     rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
@@ -229,8 +231,8 @@ def test_noise_is_drawn_when_private(name):
     assert len(scores) > 1
 
 
-# Without noise these learners still draw: half-spaces, questions of random trees, synthetic records
-# and batches, as in their papers.
+# Learners that draw random numbers even without noise, as in their papers: half-spaces, questions
+# of random trees, synthetic records or batches.
 DRAWN = {"aim", "brc", "dp_forest", "dp_sgd", "mst", "random_trees"}
 LEAST_RIGHT = {"brc": 0.5, "noisy_majority": 0.5}
 
@@ -316,7 +318,7 @@ def test_a_refit_keeps_nothing_of_the_earlier_fit(name):
     fresh = [
         make_learner(name, n_bins=n_bins, **{"random_state": 0, **s}).fit(X, y) for s in settings
     ]
-    # From the default to each other setting, and back; the earlier fit knew column names.
+    # Change from the default to each other setting, and back. The earlier fit has column names.
     for i, j in [pair for k in range(1, len(fresh)) for pair in ((0, k), (k, 0))]:
         model = clone(fresh[i]).fit(pd.DataFrame(X, columns=list("abcd")), y)
         assert hasattr(model, "feature_names_in_")
@@ -326,7 +328,7 @@ def test_a_refit_keeps_nothing_of_the_earlier_fit(name):
         assert left.keys() == vars(fresh[j]).keys()
         for attribute, value in vars(fresh[j]).items():
             if LEARNERS[name].peer and attribute == "model_":
-                continue  # a scikit-learn tree has padding bytes of any value
+                continue  # a tree of scikit-learn has padding bytes, which may have any value
             assert joblib.hash(left[attribute]) == joblib.hash(value), (settings[j], attribute)
 
 
@@ -341,7 +343,7 @@ def test_a_refit_keeps_what_scikit_learn_has_set():
 def test_pickling_and_cloning(name):
     X, y, n_bins = small_problem()
     model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
-    # PATE predicts only rows that were queried before the copy: a copy has no new answers.
+    # PATE answers only rows that were queried before it is copied: query all rows first.
     scores = model.decision_function(X)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.privacy_ == model.privacy_

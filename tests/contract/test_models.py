@@ -1,4 +1,4 @@
-"""Every learner's model as a file: when loaded, it predicts bit for bit like the fitted object."""
+"""Test every learner's model as a file: loaded, it predicts bit for bit like the fitted object."""
 
 import json
 import sqlite3
@@ -15,8 +15,8 @@ from privcurve.learners.registry import LEARNERS, estimator_class, missing_packa
 from privcurve.models.sql import query
 from privcurve.privacy.budget import PROVED
 
-# PATE cannot be saved: its answers are private, but its teachers are not. Private selection saves
-# the selected model, which belongs to another learner (test_tuned.py).
+# PATE cannot be saved, because its model contains private teachers. Private selection saves the
+# selected model, which another learner made (test_tuned.py).
 NOT_HANDED_OVER = {"pate", "tuned"}
 
 
@@ -24,9 +24,9 @@ def test_every_proved_learner_can_be_saved():
     proved = {name for name, learner in LEARNERS.items() if PROVED in learner.calibrations}
     installed = {name for name in LEARNERS if not missing_package(name)}
     saved = {name for name in installed if estimator_class(name)._released}
-    # A tuned model is saved as the selected learner.
+    # A tuned model is saved as a model of the selected learner.
     assert proved - NOT_HANDED_OVER <= saved
-    # No peer has its own file form; of learners without privacy, two simple ones can be saved.
+    # No peer's model can be saved; of the learners without privacy, two simple ones can be saved.
     assert saved - proved == {"logistic_regression", "majority_class"}
 
 
@@ -52,18 +52,21 @@ def check_saved(model, X, domain, path):
     assert (loaded.learner, loaded.domain, loaded.statement) == (name, domain, model.privacy_)
     assert loaded.describe()
     check_explained(model, loaded, domain)
-    # A loaded model is saved with the same content.
+    # If a loaded model is saved again, the content is the same.
     again = path.with_name("again.json")
     models.save(again, loaded._estimator, loaded.domain)
     first, second = (json.loads(each.read_text()) for each in (path, again))
     assert all(first[key] == second[key] for key in first if key != "sha256")
-    # The file has the released numbers, without the seed and the number of records.
+    # The file contains neither the seed nor the number of records.
     assert "random_state" not in first["parameters"]
     assert "n_records" not in path.read_text()
 
 
 def check_explained(model, loaded, domain):
-    """Contributions of columns add up to the score; importances are mean changes over all cells."""
+    """Check that contributions of columns add up to the score, and importances are mean changes.
+
+    The mean is over all cells of the domain.
+    """
     cells = np.array(list(np.ndindex(*domain.n_bins)), dtype=np.uint8)
     explanation = loaded.explain()
     assert str(explanation) == str(model.explain(domain))
@@ -77,7 +80,7 @@ def check_explained(model, loaded, domain):
     scores = scores - (scores.mean(axis=1, keepdims=True) if scores.shape[1] > 1 else 0)
     check_in_sql(loaded, explanation, cells)
     if hasattr(getattr(model, "model_", None), "log_odds"):
-        # Log-odds of several classes are no sum; the sum has the same order.
+        # With several classes, log-odds are no sum, but the sum has the same largest class.
         summed = added.T + explanation.constant
         if scores.shape[1] == 1:
             assert summed == pytest.approx(scores)
@@ -93,12 +96,12 @@ def check_explained(model, loaded, domain):
 
 
 def check_in_sql(loaded, message, cells):
-    """A database predicts the same on all cells, if the score is a sum."""
+    """Check that a database predicts the same in all cells, if the score is a sum."""
     if not message.is_sum:
         with pytest.raises(models.ModelError, match="has no form in SQL"):
             query(loaded, "cells")
         return
-    # The lower edge of a bin for a number, the value for a category.
+    # For each bin, a value in it: the lower edge, or the first category.
     columns = {
         column.name: [
             column.edges[code] if column.kind == NUMERIC else column.categories[code][0]
@@ -113,18 +116,19 @@ def check_in_sql(loaded, message, cells):
     assert answers[label].tolist() == loaded.predict_names(cells).tolist()
 
 
-# A prediction uses only fitted state: parameters that are set later are for the next fit.
+# A prediction depends only on fitted state: parameters that are set after a fit are for the next
+# fit.
 
-# Public attributes of fitted learners, where they have them.
+# Public attributes of fitted learners; a learner may lack some of them.
 PUBLIC = ("classes_", "n_features_used_", "n_records_", "chances_by_link", "cap_")
 
 
 class Unreadable:
-    """A parameter value that fails when it is used."""
+    """A value of a parameter that fails when it is used."""
 
 
 def answers(model, X, path):
-    """Return all outputs of a fitted learner: for rows, about itself, and in a file."""
+    """Return all outputs of a fitted learner: predictions, attributes, and content of its file."""
     result = {"scores": model.decision_function(X).tolist(), "labels": model.predict(X).tolist()}
     for name in ("predict_proba", "staged_decision_function"):
         if hasattr(model, name):
@@ -138,7 +142,7 @@ def answers(model, X, path):
 
 
 def check_settled(model, X, path):
-    """Replace each parameter by an unusable value: no output of the model may depend on it."""
+    """Set each parameter to an unusable value, and check that no output of the model changes."""
     before = answers(model, X, path)
     for name in model.get_params(deep=False):
         model.set_params(**{name: Unreadable()})
@@ -152,7 +156,7 @@ def test_bounds_set_after_a_fit_code_nothing(name):
     model = make_learner(name, n_bins=10, bounds=(low, high), random_state=0).fit(X, y)
     fresh = clone(model).fit(X, y)
     before = model.decision_function(X)
-    # An array is changed in place, too: the model must hold a copy.
+    # Change the array in place, too: the model must have copied it.
     high[:] = 1e6
     assert np.array_equal(model.decision_function(X), before)
     assert np.array_equal(fresh.decision_function(X), before)
@@ -191,7 +195,7 @@ def test_a_loaded_model_predicts_the_same_bits_with_every_setting(name, tmp_path
         (tmp_path / "model.json").unlink(missing_ok=True)
 
 
-# Compiling trees and additive models of three classes takes seconds.
+# Learners for which compiling the code for three classes takes seconds.
 COMPILED = ("privgam", "distributed_topdown", "random_trees")
 
 

@@ -1,4 +1,4 @@
-"""More than two classes: requirements on learners that support them, and the message of others."""
+"""Test learners that support more than two classes, and the message of the other learners."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""No learner is worse than the class frequencies, unless a page of the docs lists it."""
+"""Test that no learner is worse than the class frequencies, unless a page of the docs lists it."""
 
 import functools
 import itertools
@@ -14,10 +14,11 @@ from privcurve.learners.registry import LEARNERS
 PAGE = Path(__file__).parents[2] / "docs/worse_than_majority.md"
 N_PLACES, N_SLOW_PLACES, N_BLOCKS = 150, 3_000, 60
 N_OTHER_PLACES = 60
-# Places of the quick test at which PrivGAM is worse; the page has their number.
+# Numbers of the places of the quick test at which PrivGAM is worse; the page says how many they
+# are.
 PRIVGAM_WORSE = {8, 49, 119, 124}
 MOST_WORSE_OF_50 = 10
-# Number of places of the quick test for learners with a slow fit.
+# Number of places of the quick test, for learners with a slow fit.
 FEW_PLACES = {
     **{"gradient_boosting": 0, "aim": 1, "dp_ebm": 1, "mst": 2, "logistic_regression": 3},
     **{"dpl_random_forest": 6, "dpl_decision_tree": 12, "pate": 12},
@@ -28,22 +29,21 @@ OTHERS = [name for name in INSTALLED if name != "privgam"]
 
 @functools.cache
 def listed():
-    """Return the listed measures of each learner on the page."""
+    """Return, for each learner on the page, the measures that the page lists."""
     rows = re.findall(r"^\| `(\w+)` \| ([a-z, -]+) \| \S.* \|$", PAGE.read_text(), re.MULTILINE)
     return {name: set(measures.split(", ")) for name, measures in rows}
 
 
 def failures(name, place):
-    """Return how much a learner loses, by measure, where it is worse than the shares."""
+    """Return a learner's loss in each measure in which it is worse than the class shares."""
     lost = losses(name, place)
     return {measure: by for measure, by in lost.items() if by > MOST_LOST[measure]}
 
 
 def failed_measures(name, places):
-    """Return the measures that fail at some place.
+    """Return the measures in which a learner is worse at some place.
 
-    A learner fails only in the measures that the page lists. No place is tried after a learner
-    failed in all measures.
+    The page must list these measures. The search ends when the learner is worse in all measures.
     """
     allowed, failed = listed().get(name, set()), set()
     for place in places:
@@ -57,7 +57,7 @@ def failed_measures(name, places):
 
 
 def ids_of(numbered):
-    """Return the name of a test at a place."""
+    """Return the id of a test: the levels of its place."""
     return str([*numbered[1]])
 
 

@@ -1,4 +1,4 @@
-"""Refits, copies, settings and types of numbers: which of them change a result."""
+"""Test which of these change a result: refits, copies, settings and types of numbers."""
 
 import copy
 import os
@@ -132,12 +132,12 @@ def majority(state, epsilon):
     ],
 )
 def test_equal_generators_at_two_epsilons_do_not_reveal_the_margin(source):
-    """With equal noise at ε = 1 and 2, twice the second answer minus the first is the margin."""
+    """With equal noise, 2·(answer at ε = 2) − (answer at ε = 1) would be the exact margin."""
     first = majority(source(), 1.0)
     with pytest.warns(UserWarning, match="a state that has started another fit"):
         second = majority(source(), 2.0)
     assert abs(2 * second - first - MARGIN) > 1e-3
-    # Equal settings give an equal fit.
+    # A generator in the same state, with the same settings, gives the same fit.
     with pytest.warns(UserWarning, match="a generator that only this fit uses"):
         assert majority(source(), 2.0) == second
 
@@ -153,13 +153,13 @@ def test_a_generator_continues_from_fit_to_fit_without_a_warning():
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_of_a_learner_have_independent_noise(source, copied):
-    """Return a pickled copy, as joblib makes for its workers."""
+    """joblib copies learners for its workers: the copies must draw different noise."""
     model = NoisyMajorityClassifier(epsilon=1.0, random_state=source(5), **FACTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         margins = [copied(model).fit(X, Y).margin_ for _ in range(3)]
     assert len(set(margins)) == 3
-    # A copy of a fitted model has no generator that could be run back to the noise.
+    # The generator in a copy of a fitted model must not be the one from which the noise came.
     held = copied(model.fit(X, Y)).random_state
     assert state_of(held) != state_of(model.random_state)
 
@@ -170,7 +170,7 @@ def state_of(source):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
 def test_a_forked_process_warns_of_a_generator():
-    """The generator may be a copy of one that the parent process uses too."""
+    """A generator in a forked process may be a copy of one that the parent process also uses."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         with warnings.catch_warnings(record=True) as caught:
@@ -336,7 +336,7 @@ NOT_BOUNDS = r"'x' must be a pair \(lowest, highest\) of numbers or"
         (("0", "1"), [0, 1], NOT_BOUNDS),
         ((pd.NaT, pd.NaT), [0, 1], NOT_BOUNDS),
         ((1,), [0, 1], NOT_BOUNDS),
-        # A set has no first class.
+        # A set has no order, so neither class is the first.
         ((0, 1), {"sick", "healthy"}, "must be the list of classes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A fit, a study and a release refuse in one sentence what a learner does not offer."""
+"""Test that fits, studies and releases refuse, with one sentence, what a learner does not offer."""
 
 import math
 import re
@@ -33,20 +33,23 @@ REFUSALS = {
     name: [
         case
         for what, case in ASKED.items()
-        # A learner without privacy has no guarantee, so a budget makes no sense.
+        # A learner without privacy has no guarantee, so it has no budget to refuse.
         if (one.private or what in ("classes", "facts")) and one.refuses(**case)
     ]
     for name, one in LEARNERS.items()
     if not registry.missing_package(name)
 }
 
-# The keys of a study; in a study, private selection is a key of another learner.
+# Entries of learners in a study. Private selection is a key of the learner that it tunes.
 SPECS = {"tuned": {"learner": "noisy_bayes", "tune": {"grid": {"smoothing": [1, 5]}}}}
 WORDS = {"epsilon": "epsilons", "delta": "deltas", "calibration": "calibrations"}
 
 
 def refusals(*left_out):
-    """Return a decorator over (learner, refused cases), without the cases of some facts."""
+    """Return a decorator for tests with (name, cases): the requests that each learner refuses.
+
+    Requests about a fact in `left_out` are omitted.
+    """
     kept = {
         name: [case for case in cases if not set(left_out) & set(case)]
         for name, cases in REFUSALS.items()
@@ -55,7 +58,7 @@ def refusals(*left_out):
     return pytest.mark.parametrize(("name", "cases"), pairs, ids=[name for name, _ in pairs])
 
 
-# A learner knows its neighbours; only learners with a choice have the parameter.
+# `neighbours` is a parameter only of learners with several relations.
 @refusals("facts")
 def test_a_fit_refuses_in_the_words_of_the_registry(name, cases):
     for case in cases:
@@ -101,12 +104,13 @@ def test_a_study_is_refused_before_training(name, cases):
 
 
 def _checked(content, about):
-    """Read a study and the description of its data, as before any training."""
+    """Check a study and the description of its data, as is done before any training."""
     made = study.from_mapping(content, "s", "s.yaml")
     return list(study.notes(made, {"mnist": about}, "s.yaml"))
 
 
-# Releases need a proved calibration, and a dataset with the public facts that the learner needs.
+# A release always has a proved calibration, and its dataset has the public facts that the learner
+# needs.
 @refusals("calibration", "facts")
 def test_a_release_is_refused_before_anything_is_spent(name, cases):
     one = entry(name)
@@ -133,5 +137,5 @@ def test_only_offered_values_are_accepted():
         assert bool(one.refuses(delta=0.0)) == (not one.pure), name
         assert bool(one.refuses(delta=1e-5)) == (not one.approximate), name
         assert all(one.refuses(**ASKED[no]) for no in ("epsilon 0", "delta 1", "no calibration"))
-        # Without noise a learner needs no delta.
+        # Without noise, a learner needs no δ.
         assert not one.refuses(epsilon=math.inf, delta=0.0)

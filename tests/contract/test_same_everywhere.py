@@ -1,8 +1,8 @@
-"""Stored numbers do not depend on the processor, BLAS, C library or number of threads.
+"""Test that stored numbers do not depend on processor, BLAS, C library or number of threads.
 
-Each setting runs ``everywhere.py`` in a new process, which takes other code paths in NumPy,
-OpenBLAS and glibc than the default. Paths that this processor lacks, such as AVX-512, are left out,
-because the process would crash.
+For each setting, ``everywhere.py`` runs in a new process, in which NumPy, OpenBLAS and glibc use
+other instructions than by default. Settings with instructions that this processor lacks, such as
+AVX-512, are left out, because the process would crash.
 """
 
 import json
@@ -21,7 +21,7 @@ MAP = Path(everywhere.__file__)
 
 
 def optional_features():
-    """Return the optional processor features that NumPy uses here."""
+    """Return the optional features of this processor that NumPy uses, as one text."""
     try:
         from numpy._core import _multiarray_umath as umath
     except ImportError:  # NumPy 1
@@ -37,7 +37,7 @@ def blas(core, threads):
     return {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
 
 
-# Instructions that OpenBLAS's kernels for a processor need.
+# Instructions that OpenBLAS uses for a kind of processor.
 AVX2 = {"avx2", "fma"}
 USED = {
     "Prescott": {"sse3"},
@@ -62,7 +62,7 @@ ALL = {
     "AVX-512": blas("SkylakeX", 1),
 }
 SETTINGS = {name: setting for name, setting in ALL.items() if can_run(setting)}
-# Numba compiles everything again for the oldest processor.
+# Numba compiles all code again, for the oldest processor.
 OLDEST = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
 
 # Largest relative difference between scores of models that other libraries fit.
@@ -75,7 +75,10 @@ TOLERANCES = {
 
 
 def maps(settings):
-    """Return the output under each setting: the first compiles, then two run at a time."""
+    """Return the output of ``everywhere.py`` in each setting.
+
+    The first run compiles the code; the others run two at a time.
+    """
 
     def run(setting):
         command, env = [sys.executable, str(MAP)], {**os.environ, **setting}

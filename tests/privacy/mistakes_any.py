@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
-from privcurve.holders.holder import LocalHolder
-from privcurve.holders.sums import MessageNoise
 from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
 from privcurve.learners.additive.residuals import BinSums
+from privcurve.learners.holders.holder import LocalHolder
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy import noise, sums

@@ -7,9 +7,9 @@ from privcurve.audit.contract import CHARGE, SEALED, SENSITIVITY, Case, check
 from privcurve.coding import Records
 from privcurve.learners.linear import dp_sgd
 from privcurve.learners.linear.dp_sgd import GRADIENT, DPSGDClassifier
-from privcurve.parts import Totals
 from privcurve.privacy.curator import Curator, DoorError
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import Totals
 from privcurve.privacy.sealed import SealedError, kernel
 from privcurve.privacy.sums import Sum
 

@@ -5,10 +5,10 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chisquare, norm
 
-from privcurve.privacy.discrete import coin_e, discrete_laplace, rounded_gaussian
-from privcurve.privacy.mechanisms import LARGEST_SCALE
+from privcurve.privacy.discrete import choose, coin_e, discrete_laplace, rounded_gaussian
+from privcurve.privacy.mechanisms import LARGEST_SCALE, MECHANISMS
 
-# This file has eight tests of fit: correct samplers pass all of them, except in one of 10^5 runs.
+# This file has ten tests of fit: correct samplers pass all of them, except in one of 10^5 runs.
 ALARM = 1e-6
 N = 60_000
 
@@ -64,6 +64,15 @@ def test_coins():
     for a, b in ((0, 3), (1, 3), (3, 3)):
         heads = sum(coin_e(rng, a, b) for _ in range(20_000))
         assert abs(heads / 20_000 - np.exp(-a / b)) < 5 * 0.5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize(("name", "flip"), [("permute_and_flip", True), ("exponential", False)])
+def test_choices_have_the_chances_of_their_mechanism(name, flip):
+    rng = np.random.default_rng(1)
+    scores = np.array([5, 3, 0, 4, 5])
+    drawn = np.array([choose(rng, scores, 2, flip) for _ in range(20_000)])
+    assert fits(drawn, np.arange(5), MECHANISMS[name].probabilities(scores, 0.5))
+    assert choose(rng, np.array([0, 10**15]), 1, flip) == 1
 
 
 def test_the_generator_decides_and_moves_on():

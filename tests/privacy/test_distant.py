@@ -212,7 +212,7 @@ def bins_that_occur_kept_for_a_plot(original, self, X, y, counts):
     return fitted
 
 
-@mutant(CodedClassifier, "_fit_rows", NOISY_BAYES, CONTROL, "a call more")
+@mutant(CodedClassifier, "_fit_rows", NOISY_BAYES, CONTROL, "an extra call")
 def equal_records_need_no_noise(original, self, X, y, counts):
     if len(X) and (X[0] == X).all():
         self.set_params(epsilon=np.inf)

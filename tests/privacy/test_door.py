@@ -12,11 +12,11 @@ from randomgen import DSFMT, MT19937, PCG32
 from privcurve.learners.boosting import aim
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.shared import sealing
-from privcurve.parts import Totals
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.curator import EXACT, Call, Curator
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import Totals
 from privcurve.privacy.sealed import SealedError
 
 pytestmark = pytest.mark.usefixtures("announced_margin")
@@ -61,6 +61,10 @@ def test_a_private_fit_gets_no_exact_answer(answer):
 
 SHOWN = {
     "a fraction": (lambda curator, margin: curator.whole_numbers(_whole(2.0), margin / 3), "whole"),
+    "a fraction's order": (
+        lambda curator, margin: curator.choose_exactly(_whole(2.0), np.stack([margin / 3, margin])),
+        "whole",
+    ),
     "a scale cut off": (
         lambda curator, margin: curator.whole_numbers(_whole(1.9), margin),
         "whole",

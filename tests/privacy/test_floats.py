@@ -131,7 +131,7 @@ def test_numbers_that_no_grid_holds_are_refused(mechanism, exact, why):
 # Kinds of answers of each learner --------------------------------------------------------------
 
 ASKED = {
-    "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose": CHOICES,
+    "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose_exactly": WHOLE, "_choose": CHOICES,
     "_signs": CHOICES, "_noise": CHOICES, "uniform": CHOICES, "_threshold": POINTS,
     "_objective": MINIMA, "generator": STREAMS,
 }  # fmt: skip

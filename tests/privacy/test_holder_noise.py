@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 from scipy.special import gamma, kv
 
-from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
-from privcurve.holders.holder import HolderRows, LocalHolder
-from privcurve.holders.sums import FINEST, sums_of
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.form import bin_codes
+from privcurve.learners.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
+from privcurve.learners.holders.holder import HolderRows, LocalHolder
+from privcurve.learners.holders.sums import FINEST, sums_of
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])

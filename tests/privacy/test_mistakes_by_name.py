@@ -19,18 +19,18 @@ from mistakes_any import NOISY_BAYES, NOISY_MAJORITY, TUNED, replacement_of
 from test_mistakes_elsewhere import NAMED
 from test_release_contract import share_of_positive
 
-from privcurve import models, parts
+from privcurve import models
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, EPSILONS, cases_of
 from privcurve.audit.distant import check_distant, check_in_parts
 from privcurve.audit.kept_runs import check_runs
-from privcurve.audit.release import CLASSES, PERSONS, check_release, requests
 from privcurve.audit.replay_fits import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY
 from privcurve.learners import base, tuned
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.tuned import TunedClassifier
+from privcurve.privacy import parts
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration import trees
@@ -39,6 +39,7 @@ from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import Runs, runs
 from privcurve.releases import evaluation, holdout
 from privcurve.releases import release as releasing
+from privcurve.releases.contract import CLASSES, PERSONS, check_release, requests
 from privcurve.releases.request import Request
 
 pytestmark = pytest.mark.usefixtures("announced_margin")
@@ -242,7 +243,7 @@ SELECTION = Case(
 
 @mutant(
     "the number of runs is kept", "a secret of the selection", by(check_runs, SELECTION),
-    POST_PROCESSING, "n_runs_ differ with runs that are not kept", TunedClassifier, "_train_runs",
+    POST_PROCESSING, "n_runs_ depend on runs that are not selected", TunedClassifier, "_train_runs",
 )  # fmt: skip
 def the_number_of_runs_is_kept(original, self, candidates, epsilons, drawn, *given):
     self.n_runs_ = len(drawn)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from broken_majority import X, Y, majority_with_release
 
-from privcurve.holders.holder import HolderRows, LocalHolder
 from privcurve.kernels.arithmetic import compiled
+from privcurve.learners.holders.holder import HolderRows, LocalHolder
 from privcurve.learners.majority import MARGIN
 from privcurve.privacy.curator import party_of
 from privcurve.privacy.sealed import Noise, SealedError, kernel, mechanism, seal

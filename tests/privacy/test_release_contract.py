@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from mistakes_any import replacement_of
 
-from privcurve.audit.__main__ import main
-from privcurve.audit.release import MODEL, check_release, releasable, requests
 from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING
 from privcurve.releases import card, evaluation
 from privcurve.releases import release as releasing
 from privcurve.releases.choice import CHOOSE
+from privcurve.releases.contract import MODEL, check_release, main, releasable, requests
 from privcurve.releases.released import CARD, Released
 
 ALL = [(request, kind) for name in releasable() for request, kind in requests(name)]
@@ -167,11 +166,11 @@ def test_a_release_that_fails_for_only_one_table_is_found(monkeypatch):
 
 
 def test_the_command_names_releases_that_break_it(monkeypatch, capsys):
-    assert main(["release", "noisy_majority"]) == 0
+    assert main(["noisy_majority"]) == 0
     assert "1 of 1 releases keep the contract." in capsys.readouterr().out
     replacement_of(card, "_describe_neighbours")(a_comparison_with_the_exact_majority)(monkeypatch)
-    assert main(["release", "noisy_majority"]) == 1
+    assert main(["noisy_majority"]) == 1
     assert "noisy_majority (replace-one, 0): post-processing: card.html, line " in (
         capsys.readouterr().out
     )
-    assert main(["release", "pate"]) == 2
+    assert main(["pate"]) == 2

@@ -14,20 +14,20 @@ from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
-from privcurve.holders.sums import MessageNoise
 from privcurve.kernels import lazybb_rules
 from privcurve.learners import tuned
 from privcurve.learners.additive import residuals
 from privcurve.learners.boosting import mst
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.learners.linear import dp_gradient_descent, dp_newton, joint
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.learners.shared.voting import VotingClassifier
-from privcurve.parts import Part, PartedRecords, Totals, digest_of, labels_of, seal_records
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import Part, PartedRecords, Totals, digest_of, labels_of, seal_records
 from privcurve.privacy.sealed import (
     WHOLE,
     Noise,

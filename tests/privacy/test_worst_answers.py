@@ -45,7 +45,7 @@ def test_mechanisms_without_a_known_loss_are_refused():
         worst_epsilon("noisy_bayes", cross_columns(), delta=1e-2)
     with pytest.raises(ValueError, match="the loss of objective_perturbation"):
         worst_epsilon("dp_logistic_regression", cross_columns())
-    with pytest.raises(ValueError, match="tuned: answers to runs of a selection are not released"):
+    with pytest.raises(ValueError, match="tuned: answers in private selection are not released"):
         worst_epsilon("tuned", cross_columns(), learner="noisy_majority")
 
 

@@ -1,4 +1,8 @@
-"""One stage of PrivGAM's decoder in plain NumPy: matrices over all bins, sums in any order."""
+"""Compute one stage of PrivGAM's decoder in plain NumPy.
+
+Unlike the package's decoder, it computes with matrices over all bins, and adds numbers in any
+order.
+"""
 
 import numpy as np
 
@@ -25,7 +29,10 @@ def softmax(x):
 
 
 def windows(values, slices, ordered):
-    """Return the sums over windows of bins: (n_windows, n_bins)."""
+    """Return, for each window and bin, the sum of the values of the bins in the window around it.
+
+    The shape is (n_windows, n_bins). Only columns with ordered bins have windows of several bins.
+    """
     sums = np.tile(values, (len(WINDOWS), 1))
     for k, width in enumerate(WINDOWS):
         for part in np.array(slices, dtype=object)[ordered]:
@@ -36,7 +43,10 @@ def windows(values, slices, ordered):
 
 
 def shifted(x, by, slices):
-    """Return the rows of the bins `by` further up in each column; 0 beyond its ends."""
+    """Return, for each bin, the row of the bin `by` places further up in its column.
+
+    Rows that would come from outside the column are 0.
+    """
     result = np.zeros_like(x)
     for part in slices:
         rows, size = x[part], part.stop - part.start
@@ -48,7 +58,11 @@ def shifted(x, by, slices):
 
 
 def total_of(sums, deviation, total, own_deviation, d):
-    """Combine a noisy total with the totals of d columns; return mean and standard deviation."""
+    """Combine two estimates of a total: the released `total`, and the sum of `sums` divided by d.
+
+    `deviation` and `own_deviation` are the standard deviations of the noise. Returns the mean that
+    is weighted by precision, and its standard deviation.
+    """
     means = np.array([sums.sum() / d, total])
     precisions = 1 / np.array([len(sums) * deviation**2 / d**2, own_deviation**2])
     left = 1 / np.sqrt(precisions.sum())
@@ -59,7 +73,10 @@ def stage(
     weights, positive, negative, deviations, totals, total_deviations, widths, ordered, laplace,
     states, scores, intercept,
 ):  # fmt: skip
-    """Return new states, scores and intercept; `weights` is a `Stage`, states are None at first."""
+    """Return new states, scores and intercept after one stage.
+
+    `weights` is a `Stage`; `states` is None in the first stage.
+    """
     ends = np.cumsum(widths)
     slices = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
     d, n, ordered = len(widths), ends[-1], np.array(ordered, dtype=bool)
@@ -70,7 +87,7 @@ def stage(
     def by_column(x):
         return np.array([x[part].sum(0) for part in slices])
 
-    # The mean of all sums.
+    # Standard deviations of the noise, and the totals of all records.
     s1, s0 = deviations
     deviation = np.sqrt((s1**2 + s0**2) / 2)
     (up, up_error), (down, down_error) = (
@@ -83,7 +100,7 @@ def stage(
     odds = np.clip(np.log(up / down), -5, 5)
     variance = s1**2 * (1 - q) ** 2 + s0**2 * q**2
 
-    # Bins.
+    # Features of the bins.
     w1, w0, counts = (windows(x, slices, ordered) for x in (positive, negative, ones))
     added = 2 * (deviation + 0.5) * np.sqrt(counts)
     ratios = np.log((np.maximum(w1, 0) + added * q) / (np.maximum(w0, 0) + added * (1 - q)))
@@ -107,7 +124,7 @@ def stage(
     fresh = activate(features @ weights.first + weights.first_bias)
     states = fresh if states is None else states + fresh
 
-    # Columns, and their means.
+    # Features of the columns, which see the means of their bins.
     share = mass + 1e-3 * deviation
     share = share / by_column(share)[column]
     energy, distance = by_column(z**2) / widths, by_column(share * ratios[0] ** 2)
@@ -144,7 +161,7 @@ def stage(
         states = states + apply(6, activate(apply(5, normalise(states))))
         common = common + mixed.mean(0)
 
-    # Scores.
+    # New scores and intercept.
     out, k = normalise(states) @ weights.last + weights.last_bias, len(WINDOWS)
     sharp = np.tanh(np.abs(signals) * np.exp(out[:, 2 + k :]).T / 2)
     steps = 1.5 * sigmoid(out[:, 0]) * (softmax(out[:, 2 : 2 + k]).T * ratios * sharp).sum(0)

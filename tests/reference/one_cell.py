@@ -1,6 +1,7 @@
-"""The code of one cell, written from docs/datasets.md, without other cells or a table.
+"""Encode one cell as docs/datasets.md says, without other cells or a table.
 
-It uses nothing of the package's coder; of a column only kind, edges, listed texts and titles.
+The module uses nothing of the package's encoder, and only kind, edges, listed texts and titles of a
+column.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ REFUSED = None
 
 
 def code(cell, column, domain):
-    """Return the code of a cell, a text or a typed value; None if the cell is refused."""
+    """Return the bin of a cell (a text or a typed value); None if the cell is refused."""
     if isinstance(cell, bytes):
         cell = cell.decode()
     if column.dates:
@@ -40,7 +41,7 @@ def absent(cell):
 
 
 def as_number(text, decimal):
-    """Return a text as a number with the point or comma of `decimal`, or None."""
+    """Return a text as a float; None if it is no number. `decimal` is the decimal mark."""
     if "_" in text or (decimal == "," and "." in text):
         return REFUSED
     try:
@@ -51,7 +52,7 @@ def as_number(text, decimal):
 
 
 def markers(domain):
-    """Return the numbers that mark missing values; YAML has points, the file `decimal`."""
+    """Return the numbers that mark a missing value. YAML writes them with a decimal point."""
     both = [as_number(text.replace(",", ".") if domain.decimal == "," else text, ".")
             for text in domain.missing]  # fmt: skip
     return [number for number in both if number is not None]
@@ -68,7 +69,7 @@ def amount(cell, domain):
     elif isinstance(cell, date):
         return REFUSED
     else:
-        # The shortest decimal number, which a file would show.
+        # The shortest decimal notation, which a text file would have.
         number = float(cell) if isinstance(cell, (bool, int)) else float(str(cell))
     return "missing" if number in markers(domain) else number
 
@@ -103,7 +104,7 @@ def number_of(day):
 
 
 def spellings(cell, domain):
-    """Return the texts that a file may hold for a value, the most common one first."""
+    """Return the texts that a file may have for a value; the most common one is first."""
     if isinstance(cell, str):
         return [cell]
     if isinstance(cell, bool) or type(cell).__name__ == "bool":
@@ -117,7 +118,7 @@ def spellings(cell, domain):
         return [cell.isoformat()]
     if math.isinf(cell):
         return [str(float(cell))]
-    # No trailing zeros after the point.
+    # A Decimal shows whether the number is whole.
     exact = Decimal(str(cell))
     if exact == int(exact):
         return [f"{int(exact)}{end}" for end in ("", domain.decimal + "0", ".0")] + [str(cell)]
@@ -142,7 +143,8 @@ def group(cell, column, domain):
             return REFUSED
     ways = spellings(cell, domain)
     text = next((way for way in ways if way in listed), ways[0]).strip()
-    # 3.0 is 3; 3.50 differs from 3.5, and 3.000 is three thousand with decimal commas.
+    # 3.0 is read as 3, but 3.50 stays different from 3.5. With decimal commas, 3.000 is three
+    # thousand.
     end = r"\.0*" if domain.decimal == "." else r"(,0*|\.(?!(000)+$)0*)"
     digits = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
     result = {word.casefold() if column.patterns else word

@@ -1,6 +1,6 @@
-"""PrivGAM's fit in plain NumPy: single records, floating point, NumPy's noise.
+"""Fit PrivGAM in plain NumPy: with single records, floating point, and NumPy's noise.
 
-Written from docs/privgam.md; `decoder.py` in this folder has the network.
+The module follows docs/privgam.md; `decoder.py` in this folder has the network.
 """
 
 import math
@@ -14,9 +14,10 @@ def logistic(scores):
 
 
 def shared_out(chances, labels, norm):
-    """Return the clipped residual of each record, and the share of each other class.
+    """Return the clipped residual of each record, and its shares of the other classes.
 
-    The residual and the shares are one vector of length 1 (sum) or 1/√2 (Euclid) at most.
+    The residual and the shares are clipped as one vector: its L1 norm is at most 1, or its L2 norm
+    at most 1/√2. `chances` has the shape (n_records, n_classes).
     """
     rows = np.arange(len(labels))
     others = chances.copy()
@@ -31,7 +32,10 @@ def shared_out(chances, labels, norm):
 
 
 def sums_of(X, y, widths, scores, norm):
-    """Return the sums by bin: residuals of each class's records, and shares from other classes."""
+    """Return sums by bin: the residuals of each class's records, and the shares of other classes.
+
+    The shape is (2, n_scores, n_bins).
+    """
     n_scores, starts = scores.shape[1], np.cumsum(widths) - widths
     sums = np.zeros((2, n_scores, sum(widths)))
     if n_scores == 1:
@@ -50,11 +54,11 @@ def sums_of(X, y, widths, scores, norm):
 
 
 def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, noise=0.0, rng=None):
-    """Return intercepts, and scores of bins, of shape (n_scores, n_bins).
+    """Return the intercepts, and the scores of all bins: (n_scores, n_bins).
 
-    `y` are positions of classes, `X` bins. `told` and `noise` are standard deviations of the noise
-    of sums of residuals up to ½ at the full budget: the one that the network reads, and the true
-    one.
+    `y` has positions of classes, and `X` bins. `expected` and `noise` are standard deviations, at
+    the full budget, of the noise on a sum of residuals of at most ½: the network reads `expected`,
+    and the noise that is added has `noise`.
     """
     widths, d = np.array(widths), len(widths)
     rng = rng or np.random.default_rng(0)
@@ -63,7 +67,7 @@ def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, nois
     norm = 1 if laplace else 2
     m = n / (expected * math.sqrt(2 * d))
     n_releases = 3 if m < 100 else 6 if m < 600 else 12
-    # Later releases use the stage and the share of the last trained one.
+    # After the last trained stage, releases use its weights and its shares of the budget again.
     which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
     z = (math.log(n / expected) - 5) / 2
     powers, of_totals = (
@@ -83,7 +87,8 @@ def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, nois
         else:
             of_rows = scores[:, starts + X].sum(axis=2).T + intercepts
             exact = sums_of(X, y, widths, of_rows, norm)
-        # Sums of all columns, then totals, which a record changes as much as one column.
+        # Release the sums of all columns, and then the totals. A record changes a total as much as
+        # it changes the sums of one column.
         answers, columns = [], d if laplace else math.sqrt(d)
         for values, cost, ratio in (
             (exact, share * (1 - part), 1.0),
@@ -107,7 +112,7 @@ def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, nois
                 (own_total[k], others_total[k]), total_deviations,
                 widths, ordered, laplace, states[k], scores[k], intercepts[k],
             )  # fmt: skip
-    # Scores are relative to the released counts of each column.
+    # Move the mean of each column's scores, weighted by the released counts, to the intercept.
     for start, width in zip(starts, widths, strict=True):
         weights = counts[start : start + width]
         means = scores[:, start : start + width] @ weights / max(weights.sum(), 1e-300)

@@ -1,8 +1,8 @@
-"""DP-TopDown and its boosting in plain NumPy, straight from the papers.
+"""Grow and boost DP-TopDown trees in plain NumPy, as in the papers.
 
-Thesis, Algorithms 2 and 3; docs/proofs.md, 'LazyBB'. Weights are floats. This file shares nothing
-with the package: no histograms, no distinct rows, no fixed point. Every function takes the noise as
-numbers, so that tests compare trees on equal noise.
+The sources are Algorithms 2 and 3 of the thesis, and docs/proofs.md, 'LazyBB'. Unlike the package,
+the module has no histograms, no distinct rows and no fixed point: weights are floats. Every
+function takes the noise as numbers, so that tests compare trees with equal noise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def weights_of(margins, density, learning_rate):
     if np.minimum(1, weights).sum() >= required * (1 - 1e-13):
         return np.minimum(1, weights)
     ordered = np.sort(weights)[::-1]
-    # If the k largest weights are capped, the others must sum to the rest.
+    # If the k largest weights are capped at 1, the others must sum to the required sum minus k.
     for k in range(len(ordered)):
         factor = (required - k) / ordered[k:].sum()
         if factor * ordered[k] <= 1 + 1e-12:
@@ -26,7 +26,10 @@ def weights_of(margins, density, learning_rate):
 
 
 def impurity(a, b, criterion):
-    """Return F = w·G(q)."""
+    """Return the impurity w·G(q) of a node with the weights `a` and `b` of its two labels.
+
+    w = a + b is its weight, q = a/w, and G the criterion.
+    """
     w = a + b
     if a == 0 or b == 0:
         return 0.0
@@ -43,7 +46,7 @@ def impurity(a, b, criterion):
 
 
 def questions_of(X, n_bins, thresholds):
-    """Return the questions (one column each): whether each row answers yes."""
+    """Return whether each row answers each question with yes: (n_rows, n_questions)."""
     pairs = [(j, v) for j, size in enumerate(n_bins) for v in range(size)]
     answers = [X[:, j] == v for j, v in pairs]
     if thresholds:
@@ -66,14 +69,20 @@ def split_values(yes, y, w, rows, criterion):
 
 
 def rule_errors(yes, y, w, rows):
-    """Return the errors of the 1-rules: questions and their negations, then constants."""
+    """Return the weighted error of each 1-rule.
+
+    The rules are each question and its negation, and then the two constants.
+    """
     answers = [*yes.T, np.ones(len(y), dtype=bool)]
     result = [sign * np.where(answer, 1, -1) for answer in answers for sign in (1, -1)]
     return np.array([w[rows & (one != y)].sum() for one in result])
 
 
 def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, rule_noise, labels):
-    """Return the votes of all rows. The children of node i are 2i + 1 (no) and 2i + 2 (yes)."""
+    """Grow a tree level by level; return its splits and the votes of all rows.
+
+    The children of node i are 2i + 1 (answer no) and 2i + 2 (answer yes).
+    """
     votes = np.zeros(len(y), dtype=int)
     members = {0: np.ones(len(y), dtype=bool)}
     splits = {}
@@ -103,7 +112,10 @@ def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, 
 
 
 def grow_best_first(yes, y, w, n_splits, criterion, rate, chances, label_rate, labels):
-    """Return the votes of all rows. The k-th split makes the nodes 2k + 1 (no) and 2k + 2 (yes)."""
+    """Grow a tree split by split, best first; return its splits and the votes of all rows.
+
+    The k-th split makes the nodes 2k + 1 (answer no) and 2k + 2 (answer yes).
+    """
     members = {0: np.ones(len(y), dtype=bool)}
     splits = {}
     for k, chance in enumerate(chances):
@@ -133,7 +145,7 @@ def boost(
     X, y, n_bins, density, learning_rate, depth, n_splits, thresholds, criterion,
     rates, label_rates, rules, normalise, noise,
 ):  # fmt: skip
-    """Return the splits of each round, and the sum of the votes of each row.
+    """Boost trees; return the splits of each round, and the sum of the votes of each row.
 
     `noise` has the fields splits, rules and labels of the package's TreeNoise.
     """

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/privcurve"
 
 SHARED = {
     *("progress", "files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras"),
-    *("errors", "parts", "home", "own", "given", "papers", "sources", "stored"),
+    *("errors", "home", "own", "given", "papers", "sources", "stored"),
 }
 
 BOTTOM = {"privacy", "kernels", "analysis"}
@@ -24,23 +24,22 @@ ALLOWED = {
     "privacy": {"kernels"},
     "kernels": set(),
     "analysis": set(),
-    "datasets": set(),
+    "datasets": {"privacy"},
     "figures": {"analysis"},
     "tables": {"analysis"},
-    "holders": {"privacy", "kernels"},
-    "learners": {"holders", "privacy", "kernels"},
+    "learners": {"privacy", "kernels"},
     # privacy.budget has the names of the neighbouring relations.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    # It stores its findings on a user's own learners in releases/, and attacks copies of a dataset.
-    "audit": {"learners", "datasets", "privacy", "kernels", "releases", "models", "experiments"},
+    # It stores its findings on a user's own learners, and attacks copies of a dataset.
+    "audit": {"learners", "datasets", "privacy", "kernels", "experiments"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"papers' learners", "outputs", "experiments", *MIDDLE, *BOTTOM},
     # A learner of a paper, like any learner of the project, and its audit.
-    "papers' learners": {"holders", "learners", "privacy", "kernels"},
+    "papers' learners": {"learners", "privacy", "kernels"},
     "papers' audits": {"audit", "privacy"},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
-    "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
+    "releases": {"audit", "models", "experiments", *MIDDLE, *BOTTOM},
     "cli": {"releases", "models", "workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
 }
 
@@ -141,6 +140,11 @@ DATASETS = {
 }
 
 
+def test_datasets_take_only_partitioned_records_from_privacy():
+    imports = set().union(*map(imported_modules, (n for n in MODULES if room_of(n) == "datasets")))
+    assert {name for name in imports if room_of(name) == "privacy"} == {"privacy.parts"}
+
+
 def test_the_packages_of_datasets_are_imported_by_their_init_only():
     for name in MODULES:
         own = name.split(".")[1] if name.startswith("datasets.") else ""
@@ -222,8 +226,8 @@ EXCEPTIONS = {
         "gamma": "a law of SciPy, of which none is drawn",
     },
     "audit.fits": {"default_rng": SCRIPT},
-    "audit.release": {"default_rng": SCRIPT},
-    "audit.own_table": {"default_rng": SCRIPT},
+    "releases.contract": {"default_rng": SCRIPT},
+    "releases.attack": {"default_rng": SCRIPT},
     "releases.holdout": dict.fromkeys(("Generator", "PCG64"), SAMPLES),
     "releases.judgement": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
 }
@@ -245,7 +249,8 @@ HANDED_A_STREAM = {
 
 # Modules that may open sealed values: curators, parts and holders, whose answers are sealed or
 # noisy.
-OPENS = {"privacy.curator", "privacy.rows", "privacy.sums", "parts", "holders.holder"}
+OPENS = {*(f"privacy.{name}" for name in ("curator", "parts", "rows", "sums"))}
+OPENS.add("learners.holders.holder")
 
 
 def noise_functions_called(nodes):
@@ -378,8 +383,8 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
 # Arithmetic: stored numbers are computed by kernels/arithmetic.py -----------------------------
 
 STORED = {
-    *("kernels", "privacy", "learners", "holders", "datasets", "experiments", "models"),
-    *("releases", "coding", "parts", "papers' learners"),
+    *("kernels", "privacy", "learners", "datasets", "experiments", "models"),
+    *("releases", "coding", "papers' learners"),
 }
 
 # Functions whose last bits depend on the processor or the C library.
@@ -418,6 +423,10 @@ USES = {
     ("datasets.describing.columns", "math.log10"): "a draft's proposal, by whole powers of ten",
     ("datasets.describing.columns", POWER): "a draft's proposal, by whole powers of ten",
     ("datasets.reading.idx", POWER): "of whole numbers",
+    **{
+        ("releases.attack", use): "makes up a table, to count the right guesses about it"
+        for use in (PRODUCT, UNSTABLE, "Generator.beta")
+    },
 }
 
 

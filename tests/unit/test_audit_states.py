@@ -238,5 +238,5 @@ def test_pairs_of_another_relation_are_refused():
 
 def test_a_statement_of_another_relation_is_refused():
     c = Claim("one_rule", PROVED, 1.0, open_pairs, **TRIED)
-    with pytest.raises(ValueError, match="for replace-one neighbours; the audit has"):
+    with pytest.raises(ValueError, match="for replace-one neighbours; the audit"):
         c.statement(records([[0, 0]], [1], [2, 2]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.learners.registry import check_parameters
+from privcurve.learners.registry import entry
 from privcurve.privacy.budget import NEIGHBOURS, check_budget, relation
 from privcurve.privacy.sensitivity.counts import touched_cells
 
@@ -54,7 +54,7 @@ def test_a_number_beyond_floats_is_no_budget(number):
 def test_a_number_beyond_floats_is_no_hyperparameter():
     message = r"lazybb: learning_rate must be a number in \(0, 1\]; got 10{400}"
     with pytest.raises(ValueError, match=message):
-        check_parameters("lazybb", {"learning_rate": 10**400})
+        entry("lazybb").check_parameters({"learning_rate": 10**400})
 
 
 def test_relations():

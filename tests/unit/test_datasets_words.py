@@ -228,7 +228,7 @@ def test_records_of_a_variant_with_its_own_file(write_many):
         ({"based_on": "minne", "n_bins": 5}, "did you mean 'mine'"),
         (
             {"based_on": "adult-fine", "n_bins": 5},
-            "another; got adult-fine, based on 'adult'. Name",
+            "another; got adult-fine, which is based on 'adult'. Name",
         ),
         ({}, "must have at least 3 keys; got 2"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),

@@ -11,13 +11,13 @@ from test_own_learners import forget
 from privcurve.coding import Records
 from privcurve.learners import registry
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.parts import PartedRecords, sealed_records
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, DERIVED, PrivacyStatement
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import PartedRecords, sealed_records
 from privcurve.privacy.refused import SealedError
 from privcurve.privacy.sealed import kernel, open_values
 from privcurve.privacy.sums import Bounds, LoopSum, Sum, one_cell

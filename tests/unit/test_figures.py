@@ -407,7 +407,7 @@ def test_curves_that_do_not_fit_have_their_own_figure():
 
 def test_more_than_six_curves_in_a_panel_are_refused():
     labels = sorted({method.partition("~")[0] for method in curves._list_curves(made_study())})
-    with pytest.raises(study.StudyError, match="at most 6 curves, as many as a panel; they have 7"):
+    with pytest.raises(study.StudyError, match="at most 6 curves, which fit in a panel; got 7"):
         files(learners=labels)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.placement import PLACEMENTS, deal, draw_placement
-from privcurve.holders.sums import Sums, ring_unit, sums_of
 from privcurve.kernels import holder_counts
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
+from privcurve.learners.holders.holder import Ballot, HolderRows, LocalHolder
+from privcurve.learners.holders.placement import PLACEMENTS, deal, draw_placement
+from privcurve.learners.holders.sums import Sums, ring_unit, sums_of
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
 

@@ -126,7 +126,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
 
     monkeypatch.setattr(releasing, "_train", watched)
     released = release(release_request(holdout=SHARE, learner="privgam"))
-    assert order == ["release", "hold-out"]
+    assert order == ["release", "split", "hold-out"]
     assert released.price.epsilon == 1.0
     assert released.n_train + released.n_held == N_ROWS
     assert released.learner.n_records_ == released.n_train

@@ -182,7 +182,9 @@ def test_learners_of_two_classes_are_refused_before_training() -> None:
         "s.yaml: lazybb takes two classes, not 3; topdown takes two classes, not 3; "
         "mine has 3 (label: classes in "
     )
-    assert "make it one of two (mine-other): based_on: mine with another label" in str(caught.value)
+    assert "give it two classes (mine-other), by based_on: mine with another label" in str(
+        caught.value
+    )
     assert "use learners for more classes: " in str(caught.value)
     assert "majority_class" in str(caught.value).rpartition("classes: ")[2]
     changed = dataclasses.replace(datasets.describe("mine-other"), name="mine")

@@ -200,7 +200,7 @@ def refused_to_save():
     yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only unmodified learners of privcurve"
     yield Heir(n_rounds=1, n_bins=N_BINS).fit(X, y), DOMAIN, {}, "Heir can't be saved"
     yield LazyBBClassifier(), DOMAIN, {}, "lazybb is not fitted"
-    yield narrow, DOMAIN, {}, r"numbers of codes of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
+    yield narrow, DOMAIN, {}, r"numbers of bins of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
     yield swapped, DOMAIN, {}, r"the classes \['yes', 'no'\], but the domain's are \['no', 'yes'\]"
     yield bounded.fit(X, y), DOMAIN, {}, "bounds of 'age' must equal the bounds="
     yield broken, DOMAIN, {}, "coef must hold only finite numbers"

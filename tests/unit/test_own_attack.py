@@ -8,12 +8,12 @@ import pytest
 from own_release import N_ROWS, release_request
 
 from privcurve import datasets
-from privcurve.audit import own_table
-from privcurve.audit.own_table import Attack, attack, guaranteed, with_unit
 from privcurve.cli.main import main
 from privcurve.learners.majority import NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, most_right_guesses
+from privcurve.releases import attack as attacking
 from privcurve.releases import cited
+from privcurve.releases.attack import Attack, attack, guaranteed, with_unit
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD
@@ -85,15 +85,15 @@ def test_an_impossible_attack_is_refused(write_private_dataset):
 
 def test_the_made_up_table_follows_from_public_facts(write_private_dataset):
     description = datasets.describe("mine")
-    table = own_table.make_table(description, release_request())
+    table = attacking.make_table(description, release_request())
     assert (table.n, set(np.unique(table.labels))) == (N_ROWS, {-1, 1})
     assert (table.codes < np.array(description.domain.n_bins)).all()
     private = release_request(neighbours=ADD_REMOVE, parameters={"n_estimate": 33})
-    assert own_table.make_table(description, private).n == 33
+    assert attacking.make_table(description, private).n == 33
     write_private_dataset(
         lines=["age,town,note,sick", *("99,Oslo,x,yes",) * (N_ROWS - 1), "1,Oslo,x,no"]
     )
-    other = own_table.make_table(datasets.describe("mine"), release_request())
+    other = attacking.make_table(datasets.describe("mine"), release_request())
     assert all((one == two).all() for one, two in zip(table, other, strict=True))
 
 

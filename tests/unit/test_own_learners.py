@@ -51,9 +51,9 @@ def test_a_file_is_a_learner_like_the_others(folder):
     entry = registry.entry("noisy_label")
     assert entry.private
     assert dataclasses.replace(entry, seconds=lambda *size: 0).cost({}, 1, 1) > 0
-    registry.check_parameters("noisy_label", {"caution": 0.5})
+    registry.entry("noisy_label").check_parameters({"caution": 0.5})
     with pytest.raises(ValueError, match=r"caution must be .*; got 2"):
-        registry.check_parameters("noisy_label", {"caution": 2})
+        registry.entry("noisy_label").check_parameters({"caution": 2})
     made = registry.estimator_class("noisy_label")(epsilon=1.0, n_bins=2, random_state=1)
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     assert set(made.fit(X, [-1, 1, 1]).predict(X)) <= {-1, 1}

@@ -61,7 +61,9 @@ def test_a_file_is_an_output_like_the_others(outputs):
 def test_it_reads_no_dataset_and_no_output_that_it_does_not_name(outputs):
     study = load(ROOT / "config/studies/quickstart.yaml")
     context = Context(OutputRequest(outputs(MINE)["mine"], study, {"name": None}), None, {}, 1)
-    with pytest.raises(ValueError, match=r"the dataset 'wdbc' is read by mine, so its reads"):
+    with pytest.raises(
+        ValueError, match=r"the output mine reads the dataset 'wdbc', which its reads"
+    ):
         context.data("wdbc")
     with pytest.raises(ValueError, match=r"Reads\.outputs does not name 'accuracy'"):
         context.table_of("accuracy")

@@ -14,7 +14,7 @@ from own_parts import COLUMNS, DELTA, SEED, N, privgam_request
 from own_release import release_request
 from small_study import study_with
 
-from privcurve import datasets, parts
+from privcurve import datasets
 from privcurve.cli import main
 from privcurve.coding import Records
 from privcurve.datasets import DatasetError, PartedDataset
@@ -23,9 +23,10 @@ from privcurve.experiments import readiness, study
 from privcurve.experiments.splits import fold_splits
 from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
-from privcurve.parts import PartedRecords, PartError, Threads
+from privcurve.privacy import parts
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import PartedRecords, PartError, Threads
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, BudgetLedger
 from privcurve.releases.errors import BudgetError, ReleaseError

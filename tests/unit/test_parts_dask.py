@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from own_parts import DELTA, SEED, privgam_request
 
-from privcurve import datasets, parts
+from privcurve import datasets
 from privcurve.learners.additive.residuals import Query, ScoredRows, bin_maps
-from privcurve.parts import Cluster, PartError
+from privcurve.privacy import parts
+from privcurve.privacy.parts import Cluster, PartError
 from privcurve.releases.budget_ledger import DONE, RESERVED, BudgetLedger
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
@@ -192,7 +193,7 @@ def test_machines_with_another_version_are_refused_before_anything_is_spent(
 KILLED = """
 import os, signal, sys
 from privcurve.cli.main import main
-from privcurve.parts import Cluster
+from privcurve.privacy.parts import Cluster
 ask, asked = Cluster.ask, []
 def asking(*arguments):
     asked.append(1)

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from own_release import (
@@ -219,14 +218,9 @@ def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
     result = PrivacyStatement(
         QUICK_LEARNER, 1.0, 0.0, REPLACE_ONE, "proved", "basic", (), status="proved"
     )
-    secret = seeds.SecretSeed(bytes(32), Path("a"))
-    assert (
-        releasing._check_statement(release_request(), SimpleNamespace(privacy_=result), secret)
-        is result
-    )
-    other = SimpleNamespace(privacy_=replace(result, **change))
+    assert releasing._check_statement(release_request(), result) is result
     with pytest.raises(ReleaseError, match="must be the requested one"):
-        releasing._check_statement(release_request(), other, secret)
+        releasing._check_statement(release_request(), replace(result, **change))
 
 
 def test_a_failure_after_the_reservation_is_spent_and_reported(write_private_dataset, monkeypatch):

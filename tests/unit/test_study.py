@@ -98,7 +98,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             two_learners(title=" Lazybb "),
             "is also the title of boost~proved. Give one of them another title",
         ),
-        (two_learners("Boost"), "Boost: its name must differ from boost~proved"),
+        (two_learners("Boost"), "Boost: name must differ from boost~proved"),
     ],
 )
 def test_invalid_keys_are_named(raw, message):
@@ -136,7 +136,7 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
     }
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
     without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
-    with pytest.raises(study.StudyError, match="other: its title"):
+    with pytest.raises(study.StudyError, match="other: title must be unique"):
         study.from_mapping(without_folds, "s", "s.yaml")
 
 

@@ -420,7 +420,9 @@ def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
 def test_a_share_of_delta_that_is_no_number_is_refused_before_training(persons):
     persons(unit={**UNIT, "at_most": 4}, n_rows=len(PERSONS))
     one = study_of(learners={"bayes": {"learner": "noisy_bayes", "deltas": [1e-300]}})
-    with pytest.raises(study.StudyError, match=r"at epsilon = 1 of persons .*: noisy_bayes: delta"):
+    with pytest.raises(
+        study.StudyError, match=r"epsilon = 1 protects persons .* record, noisy_bayes: delta"
+    ):
         notes(one)
 
 
@@ -444,7 +446,7 @@ def test_encoded_data_store_persons_and_their_largest_number_of_records(persons,
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
     persons(files=write_test_file([header, *rows[::-1]]), n_test=KEPT)
-    with pytest.raises(ValueError, match="30 have, and would test models that they trained"):
+    with pytest.raises(ValueError, match="in the test part; 30 persons have"):
         readiness.check(study_of(), datasets.load("mine"))
     write_test_file([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))

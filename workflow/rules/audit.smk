@@ -1,7 +1,7 @@
-# The audit tests whether a learner leaks more than it claims, with one job for each private learner.
-# Learners of other libraries are audited only if a study requests it: their authors proved their
-# claims, for their own neighbouring relation.
-# The target `audit` is an output like the others (outputs.smk).
+# The audit tests whether a learner loses more privacy than it claims, with one job for each private
+# learner. Learners of other libraries are audited only if a study requests it: their authors proved
+# their claims, for their own neighbouring relations. The target `audit`, a table and a figure, is
+# an output like the others (outputs.smk).
 
 
 rule audit_learner:
@@ -10,8 +10,9 @@ rule audit_learner:
             [AUDITS / f"{wildcards.learner}.csv"],
             partial(PLAN.audit_is_current, wildcards.learner),
         ),
-        # Functions, as these are evaluated only if the audit is needed. They raise an error if the
-        # study of the dataset can't be read, which must not stop other targets.
+        # These inputs are functions, so that they are evaluated only if the audit is needed. They
+        # raise an error if the study of the dataset cannot be read, which must not stop other
+        # targets.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
     output:
@@ -39,8 +40,8 @@ rule audit_learner:
         "--dataset {params.dataset} {params.options} > {log} 2>&1"
 
 
-# Test the contract of a user's own learner, once for each version of its file. The outputs of the
-# learner's studies report the result.
+# Check the contract of a user's own learner, once for each version of its file. The outputs of
+# studies with the learner report the result.
 rule try_contract:
     input:
         lambda wildcards: remake(

@@ -1,5 +1,6 @@
-# Read the plan of the run and define wildcards and functions for the rules.
-# src/privcurve/workflow/plan.py decides which files a run makes; this file passes them to Snakemake.
+# Read the plan of the run, and define wildcards and functions for the rules. The plan
+# (src/privcurve/workflow/plan.py) decides which files a run makes; this file passes them to
+# Snakemake.
 import os
 import re
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-# This import must be the first of the package, as it changes the order of sys.path.
+# This must be the first import from the package, as it changes the order of sys.path.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
 from privcurve.experiments import contracts, provenance
@@ -19,11 +20,11 @@ from privcurve.outputs.audit import auditable_learners
 from privcurve.outputs.base import AUDITS
 from privcurve.workflow.snakemake import grow_by_attempt
 
-# The folder of this workflow, also where another Snakefile imports it as a module.
+# The folder of this workflow, also if another Snakefile imports the workflow as a module.
 HOME = ours.home_of(workflow.current_basedir)
 
-# True for the two Snakefiles of this repository; false where a user's Snakefile imports the
-# workflow as a module.
+# True in the two Snakefiles of this repository; false if a user's Snakefile imports the workflow as
+# a module.
 IS_OWN = Path(workflow.basedir) in (HOME, Path(HOME, "workflow"))
 CONFIGURATION_NOTES = [] if IS_OWN else ours.add_overrides(config, workflow)
 
@@ -37,10 +38,11 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    # This import runs the files of a user's own outputs, which may raise.
+    # These imports execute the files of a user's own outputs, which may raise errors.
     from privcurve.workflow import needs, plan, reading
 
-    # Configuration files of an importing workflow may have keys of its own, which are not checked.
+    # The configuration of an importing workflow may have keys of its own, so its files are not
+    # checked.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     os.environ[provenance.FRESH] = "1" if PLAN.is_fresh else ""
@@ -55,7 +57,7 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 MANIFEST = plan.MANIFEST
 RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
-# Command-line options of jobs: the configuration values that differ from config/config.yaml.
+# Command-line options that give jobs the configuration values that differ from config/config.yaml.
 OF_RUN = reading.options(config, HOME)
 OF_STUDY = reading.options(config, HOME, reading.OF_STUDY)
 

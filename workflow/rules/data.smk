@@ -1,4 +1,4 @@
-# Encode raw files as matrices of bins.
+# Encode the raw files of datasets as matrices of bins.
 
 
 rule prepare:
@@ -11,7 +11,8 @@ rule prepare:
         "logs/prepare/{dataset}.log",
     benchmark:
         "benchmarks/prepare/{dataset}.tsv"
-    # Prepare the data of all studies before any training, so that a missing file is reported first.
+    # The data of all studies are prepared before any training, so that a missing file is reported
+    # first.
     priority: 100
     localrule: PLAN.is_local("data")
     resources:
@@ -21,12 +22,12 @@ rule prepare:
         "Fetch, check and encode {wildcards.dataset}"
     shell:
         "python -m privcurve.workflow.job prepare --dataset {wildcards.dataset} > {log} 2>&1 && "
-        # Show warnings to the user although the job succeeded.
+        # Show warnings to the user even though the job has succeeded.
         "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
-# Training of a study starts after all its datasets are encoded: a missing file is reported before
-# the first hour of training, not after it.
+# The training of a study waits until all its datasets are encoded, so that a missing file is
+# reported before hours of training.
 rule datasets_ready:
     input:
         coded=per_dataset("results/data/{dataset}/encoded.npz"),
@@ -42,7 +43,7 @@ rule datasets_ready:
         runtime=grow_by_attempt(10),
     params:
         options=OF_STUDY,
-        # The check depends on these values: each class needs enough records for the splits.
+        # A change of these values repeats the check: they decide how many records each class needs.
         resampling=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are encoded"

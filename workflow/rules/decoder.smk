@@ -1,6 +1,6 @@
-# Train PrivGAM's network from random weights (decoder/README.md). Only a checkout of the repository
-# has the programs of these rules, not the wheel; `make train` installs JAX. The rules do not replace
-# the weights in the package; decoder/export.py can do that.
+# Train PrivGAM's network from random weights (decoder/README.md). The programs of these rules are
+# in a checkout of the repository, not in the wheel; `make train` installs JAX, which they need. The
+# rules do not replace the weights in the package; decoder/export.py does that.
 DECODER = HOME / "decoder"
 
 
@@ -14,13 +14,13 @@ rule simulate_tables:
     message:
         "Simulate 2,000 tables for the training of PrivGAM's network"
     shell:
-        # The first command fails at once if JAX is missing, before tables are simulated.
+        # The first command fails at once if JAX is missing, before the long simulation of tables.
         "(python {params.folder}/train.py --help > /dev/null "
         "&& python {params.folder}/tables.py {output} 0 2000) > {log} 2>&1"
 
 
-# The state of the training is not an output, as Snakemake deletes the outputs of a failed job. The
-# state is kept, so that the next run continues from it.
+# The state of the training is not declared as an output, because Snakemake deletes the outputs of a
+# failed job: the next run continues from the state.
 rule decoder:
     input:
         "results/decoder/tables",

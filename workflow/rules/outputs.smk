@@ -1,5 +1,5 @@
-# Tables and figures: one rule for each kind of output. Each output declares the files that it reads
-# and writes (src/privcurve/outputs/).
+# Make tables, figures and other outputs: one rule for each kind of output. Each output declares
+# which files it reads and writes (src/privcurve/outputs/).
 
 for name, kind in PLAN.kinds.items():
 
@@ -16,7 +16,7 @@ for name, kind in PLAN.kinds.items():
             f"benchmarks/{kind.output.word}/{kind.name}.tsv"
         wildcard_constraints:
             name="|".join(map(re.escape, kind.requests)),
-        # Make the tables of a study as soon as its trainings have ended, before other trainings.
+        # Outputs of a study have priority over the trainings of other studies.
         priority: 2
         localrule: kind.output.local and PLAN.is_local("outputs")
         resources:
@@ -36,8 +36,8 @@ for name, kind in PLAN.kinds.items():
             "python -m privcurve.workflow.job output {params.options} > {log} 2>&1"
 
 
-# Names of studies and outputs are targets, too. A name gets a rule only if the command line or the
-# configuration has it.
+# Names of studies and outputs are targets, too. A name gets a rule only if it is on the command
+# line or in the configuration.
 for name, files in PLAN.targets(sys.argv[1:]).items():
 
     rule:
@@ -47,8 +47,8 @@ for name, files in PLAN.targets(sys.argv[1:]).items():
             ours.files_or_refusal(PLAN.refusals, name, files),
 
 
-# A user's own rule may read tables of a study whose file cannot be read. This rule then stops the run
-# with the reason. Without it, Snakemake would accept tables of an earlier run as raw files.
+# If a user's own rule reads tables of a study whose file cannot be read, this rule stops the run
+# with the reason. Without this rule, Snakemake would accept tables of an earlier run as raw files.
 if PLAN.broken:
 
     rule refused:

@@ -1,5 +1,5 @@
-# Rules about a run: `manifest` records versions and costs, `summary` counts runs, `prune` removes old
-# files, and `stamp` checks that the present code trains the same bits as stored runs have.
+# Rules about a run: `manifest` records versions and costs, `summary` counts runs, `prune` removes
+# old files, and `stamp` checks that the present code trains stored runs to the same bits.
 
 
 rule manifest:
@@ -21,8 +21,8 @@ rule manifest:
         "python -m privcurve.workflow.job manifest {params.options} > {log} 2>&1"
 
 
-# As the rule has no output, it runs each time. As it has no input, it starts no other job, so that
-# `--nolock` is safe while another run holds the lock of the folder.
+# Without an output, the rule is executed each time. Without an input, the rule starts no other job,
+# so that `--nolock` is safe while another run holds the lock of the folder.
 rule summary:
     log:
         "logs/summary.log",
@@ -36,7 +36,8 @@ rule summary:
         "python -m privcurve.workflow.job summary --cores {params.cores} {params.options} 2>&1 | tee {log}"
 
 
-# Remove files of jobs that no study needs any longer; the trained runs stay in results/store.
+# Remove the result files of jobs that no study has any longer; the trained runs stay in
+# results/store.
 rule prune:
     log:
         "logs/prune.log",
@@ -49,8 +50,8 @@ rule prune:
         "python -m privcurve.workflow.job prune {params.options} 2>&1 | tee {log}"
 
 
-# Accept stored runs of code that was since only moved or renamed: train a sample of them again, and
-# compare the bits.
+# Accept stored runs whose code was only moved or renamed since: train a sample again, and compare
+# the bits.
 rule stamp:
     log:
         "logs/stamp.log",

@@ -1,6 +1,6 @@
-# Training: the grids of hyperparameters, and the fresh trainings of the selected settings. A job trains
-# one method on one dataset, or a part of its runs: some values of ε, or a part of the runs at one ε.
-# Methods that take little time share a job.
+# Train the grids of hyperparameters, and train the selected settings afresh. A job trains one
+# method on one dataset, or a part of these runs: some ε, or some of the runs at one ε. Methods that
+# take little time share a job.
 
 
 rule train:
@@ -15,8 +15,8 @@ rule train:
         "logs/train/{study}/{dataset}/{part}.log",
     benchmark:
         "benchmarks/train/{study}/{dataset}/{part}.tsv"
-    # Studies with few jobs run first. Reading the stored results of a large study takes longer than
-    # training a small one, whose tables would otherwise wait.
+    # Studies with few jobs run first: otherwise their tables would wait while a large study reads
+    # its stored results, which takes longer than a small training.
     priority: lambda wildcards: 1 / len(PLAN.jobs(wildcards.study).jobs)
     resources:
         mem_mb=memory(to_train),

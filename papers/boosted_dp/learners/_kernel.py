@@ -1,7 +1,7 @@
-"""Growth of trees on weighted records; questions are chosen by the Mα-loss, or drawn at random.
+"""Grow trees on weighted records, with questions chosen by the Mα-loss or drawn at random.
 
-Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; all questions are
-thresholds.
+A question asks whether a row's bin in a column is at most a threshold. Nodes and questions are
+numbered as in :mod:`privcurve.kernels.trees.levels`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from privcurve.kernels.trees.levels import column_of, divide, open_questions, pi
 
 from ._m_alpha import bayes_weight
 
-# Ways to choose a question: the best score; the largest score/scale + given noise; or the
-# exponential mechanism, which this module samples.
+# How a node chooses its question: BEST takes the largest score; NOISY the largest sum of
+# score/scale and noise, where the caller gives the noise; DRAWN samples from the exponential
+# mechanism in this module.
 BEST = 0
 NOISY = 1
 DRAWN = 2
 
-# Proposals of rejection sampling must be accepted with a probability of at least e^−MOST_REJECTED;
-# otherwise it is faster to compute all scores.
+# Rejection sampling is used if it accepts a candidate with a probability of at least
+# e^−MOST_REJECTED; otherwise many candidates would be rejected, and computing all scores is faster.
 MOST_REJECTED = 1.0
 
 
@@ -34,8 +35,8 @@ MOST_REJECTED = 1.0
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of each node uniformly, without reading records, and write it to `splits`.
 
-    With `restrict`, only questions that distinguish two bins that can still occur at the node are
-    drawn.
+    With `restrict`, a node's question is drawn only from the questions that separate two bins which
+    rows at the node can have.
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
@@ -50,40 +51,45 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 
 class WeightedRows(NamedTuple):
-    """Rows with their weights in one round."""
+    """Rows with their bins, labels and weights in one round of boosting."""
 
-    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
+    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered consecutively over all columns
     labels: NDArray[np.uint8]  # (n_rows,): 1 for the positive label, else 0
-    weights: Floats  # (n_rows,): total weight of the records of each row
-    bin_starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
+    weights: Floats  # (n_rows,): total weight of the records that are equal to the row
+    # (n_columns + 1,): the first bin of each column, then the total number of bins
+    bin_starts: Ints
 
     def sum_by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
-        """Return the weight of positive and of negative rows in each leaf."""
+        """Return the total weight of the positive, and of the negative, rows in each leaf."""
         sums = np.empty((2, n_leaves))
         count_rows(leaves[:, None], self.labels, self.weights, np.arange(len(leaves)), sums)
         return sums[1], sums[0]
 
 
 class Growth(NamedTuple):
-    """A tree during its growth, level by level."""
+    """State of a tree that grows level by level."""
 
     splits: Ints  # (2**depth - 1,): the question of each inner node, or `NO_QUESTION`
     order: Ints  # (n_rows,): the rows, sorted by their node on the present level
     # (2**depth + 1,): node i of the present level has the rows order[starts[i] : starts[i + 1]].
     starts: Ints
-    sums: Floats  # (2**(depth + 1) - 1, 2): weight of each label in each node, negative first
-    # (2**(depth + 1) - 1, n_bins): which bins can occur at each node.
-    # With the shape (1, n_bins), nodes may ask all questions.
+    # (2**(depth + 1) - 1, 2): weight of the negative and of the positive rows in each node
+    sums: Floats
+    # (2**(depth + 1) - 1, n_bins): whether a row at the node can have the bin. The shape is (1,
+    # n_bins) if nodes may choose any question.
     possible: Bools
 
     def error(self, level: int) -> float:
-        """Return the error of a level: Σ min(A, B) over its nodes, for weights A, B of labels."""
+        """Return the training error of a level: Σ min(A, B) over its nodes.
+
+        A and B are the weights of the positive and of the negative rows in a node.
+        """
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
 
 @jit
 def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
-    """Return a tree that has only a root with all rows. Its growth writes into `splits`."""
+    """Return a tree with only a root that has all rows; its growth writes into `splits`."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
     starts = np.zeros(len(splits) + 2, np.int64)
     starts[1] = n_rows
@@ -96,7 +102,7 @@ def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
 
 @jit
 def leaves_of(tree: Growth) -> Ints:
-    """Return the leaf of each row, counted from 0, of a tree that has all its levels."""
+    """Return the leaf of each row, counted from 0, of a completely grown tree."""
     leaves = np.empty(len(tree.order), np.int64)
     for leaf in range(len(tree.splits) + 1):
         leaves[tree.order[tree.starts[leaf] : tree.starts[leaf + 1]]] = leaf
@@ -117,26 +123,27 @@ def grow_levels(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the questions of some levels of a tree, by the Mα-loss of their two sides.
+    """Choose the questions of the nodes on some levels of a tree, by the Bayes risk of the Mα-loss.
 
     Parameters
     ----------
     tree : Growth
-        A tree whose levels above `first` are chosen; it is changed in place.
+        A tree whose questions above level `first` are already chosen; it is changed in place.
     first, last : int
-        The levels to choose, from `first` to `last` − 1, counted from 0.
+        The levels whose questions are chosen: from `first` to `last` − 1, counted from 0.
     data : WeightedRows
     alphas : ndarray of shape (depth,)
         α of each level.
     by_error : bool
-        Whether α is multiplied, at each node, by the tree's present error divided by its root's
-        error.
+        Whether each node multiplies α by the present error of the tree, divided by the error of
+        the root.
     chooses : int
-        `BEST` (of equal questions the first; a pure node gets no question), `NOISY` or `DRAWN`.
+        `BEST` (the first one of equally good questions; a node whose rows have only one label
+        gets no question), `NOISY` or `DRAWN`.
     scales : ndarray of shape (depth,)
-        The noise scale of a choice on each level if α = 0. For other α it is multiplied by
-        1 + α · `slope`.
+        For each level, the noise scale of a choice with α = 0.
     slope : float
+        The noise scale of a choice with another α is multiplied by 1 + α · `slope`.
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
         Noise for `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. It is changed in
         place.
@@ -162,7 +169,7 @@ def _grow_level(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the question of each node of a level; see :func:`grow_levels`."""
+    """Choose the question of each node of one level; see :func:`grow_levels` for the arguments."""
     splits, order, starts, sums, possible = tree
     bins, labels, weights, bin_starts = data
     width = bin_starts[-1]
@@ -207,7 +214,7 @@ def _grow_level(
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
-        # At a node without a question all rows answer yes.
+        # A node without a question sends all its rows to the side of yes.
         j = 0 if split == NO_QUESTION else column_of(bin_starts, split)
         threshold = width if split == NO_QUESTION else split
         first, last = low, high - 1
@@ -215,7 +222,9 @@ def _grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Write the row to both ends, without a branch; a later row overwrites the wrong one.
+            # Instead of a branch, write the row both to the next free place on the left (yes) and
+            # on the right (no). Then only the correct place counts as used, and a later row
+            # overwrites the other copy.
             moved[first] = row
             moved[last] = row
             first += yes
@@ -237,7 +246,7 @@ def _grow_level(
 def _score(
     histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
-    """Write the score −Φ of each question (see :func:`split_risk`) to `scores`."""
+    """Write the score −Φ of each question to `scores`; :func:`split_risk` defines the risk Φ."""
     for j in range(len(bin_starts) - 1):
         negative = positive = 0.0
         for b in range(bin_starts[j], bin_starts[j + 1]):
@@ -250,10 +259,10 @@ def _score(
 def split_risk(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
-    """Return Φ, the Bayes risk of both sides of a question.
+    """Return Φ, the sum of the Bayes risks of the two sides of a question.
 
-    `positive` and `negative` are the weights of the labels on the first side, `all_positive` and
-    `all_negative` on both sides.
+    `positive` and `negative` are the weights of positive and negative rows on the first side,
+    `all_positive` and `all_negative` the weights on both sides together.
     """
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
@@ -262,7 +271,7 @@ def split_risk(
 
 @jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
-    """Draw a candidate by the exponential mechanism, from the scores of all candidates."""
+    """Draw a candidate by the exponential mechanism, from scores that are already computed."""
     largest = -np.inf
     for b in candidates:
         largest = max(largest, scores[b])
@@ -288,8 +297,9 @@ def _draw_by_rejection(
     """Draw a candidate by the exponential mechanism without computing all scores.
 
     A candidate is drawn uniformly, and accepted with the probability exp(−Φ/scale), which is at
-    most 1 as Φ ≥ 0. So the result has probabilities proportional to exp(−Φ/scale). The Bayes risk
-    of the undivided node bounds Φ of all questions, and so the expected number of rejections.
+    most 1 because Φ ≥ 0. So accepted candidates have probabilities proportional to exp(−Φ/scale).
+    The Bayes risk of the undivided node bounds Φ of every candidate, so it also bounds the expected
+    number of rejections.
     """
     bins, labels, weights, bin_starts = data
     while True:

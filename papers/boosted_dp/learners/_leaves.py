@@ -1,4 +1,4 @@
-"""Shared code of BDPEα and the DP forest: leaves of rows, sums by leaf, and votes of leaves."""
+"""Compute leaves of rows, sums by leaf, and votes of leaves, for BDPEα and the DP forest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
 
 @kernel(rows=0)
 def leaves_in(bins: NDArray[Any], tree: Trees) -> Ints:
-    """Return the leaf of each row, counted from 0; `tree` has a single complete tree."""
+    """Return the leaf of each row, counted from 0; `tree` contains one complete tree."""
     return find_leaves(bins, tree)[0] - tree.column.shape[1]
 
 
 def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
-    """Convert the noisy margins D of leaves to votes D/(|D| + 2 · scale + n/(8 · leaves)).
+    """Convert noisy margins D of leaves to votes D/(|D| + 2 · scale + n/(8 · n_leaves)) in (−1, 1).
 
-    The votes are in (−1, 1). The denominator shrinks votes of leaves whose margin is small against
-    the noise scale, or against the mean number of records per leaf (n is the number of records).
+    A leaf's margin is its weight of positive minus negative records. The denominator shrinks votes
+    of leaves whose margin is small against the noise scale, or against the mean number of records
+    per leaf (n is the number of records).
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))

@@ -1,7 +1,8 @@
-"""The Mα-loss: its Bayes risk L, link ψ, and inverse link (papers/boosted_dp/README.md).
+"""Compute the Mα-loss: its Bayes risk L, its link ψ, and the inverse ψ⁻¹.
 
-With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of positive
-and negative records in a node, and q = A/(A + B) is the share of positive weight; z is a margin.
+With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of the positive
+and of the negative records in a node; q = A/(A + B) is the share of positive weight; z is a score
+(margin). See papers/boosted_dp/README.md.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
 from privcurve.kernels.jit import jit
 
-# The share q of a leaf is clipped to [ζ, 1 − ζ] before the link (§17.2 of the paper).
+# Before the link is computed, the share q of a leaf is clipped to [ζ, 1 − ζ], so that the link is
+# finite (§17.2 of the paper).
 ZETA = 1e-4
 
 
 @jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); it is 0 if A or B is not above 0."""
+    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B), or 0 if A ≤ 0 or B ≤ 0."""
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -32,14 +34,21 @@ def bayes_weight(positive: float, negative: float, alpha: float) -> float:
 
 @jit
 def link(q: float, alpha: float) -> float:
-    """Return ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
+    """Return the link ψ(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for 0 < q < 1.
+
+    It is −L′(q), the negative derivative of the Bayes risk.
+    """
     odd = 2.0 * q - 1.0
     return float(alpha * odd / math.sqrt(q * (1.0 - q)) + 2.0 * (1.0 - alpha) * np.sign(odd))
 
 
 @jit
 def inverse_link(margin: float, alpha: float) -> float:
-    """Return ψ⁻¹(z). It is ½ for |z| ≤ 2(1 − α); with α = 0 it jumps to 0 or 1 beyond."""
+    """Return ψ⁻¹(z), a share in [0, 1], for a margin z.
+
+    It is ½ for |z| ≤ 2(1 − α), above ½ for larger z, and below ½ for smaller z. With α = 0 it is 0
+    for z < −2 and 1 for z > 2.
+    """
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:
         return 0.5
@@ -48,9 +57,9 @@ def inverse_link(margin: float, alpha: float) -> float:
 
 
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
-    """Return the log-odds ln(q/(1 − q)) of q = ψ⁻¹(z), for scores z.
+    """Return the log-odds ln(q/(1 − q)) of the probability q = ψ⁻¹(z) of each score z.
 
-    They are ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½. α must be above 0.
+    The log-odds are sign(z)·2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½. α must be above 0.
     """
     beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
     return np.asarray(np.sign(scores) * 2 * arcsinhs(beyond / alpha))
@@ -63,7 +72,7 @@ def largest_link(alpha: float) -> float:
 
 @jit
 def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
-    """Return the weight ψ⁻¹(−y·H(x)) of each record, for the score H(x) and the label y."""
+    """Return the boosting weight ψ⁻¹(−y·H(x)) of each record with score H(x) and label y (±1)."""
     weights = np.empty(len(scores))
     for i in range(len(scores)):
         weights[i] = inverse_link(-signs[i] * scores[i], alpha)
@@ -72,7 +81,10 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Return the link ψ(q) of each leaf, with q clipped to [ζ, 1 − ζ]; 0 for an empty leaf."""
+    """Return the link ψ(q) of each leaf, with q clipped to [ζ, 1 − ζ]; 0 for an empty leaf.
+
+    Negative weights, which noise can cause, count as 0.
+    """
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):
         a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)

@@ -1,8 +1,8 @@
-"""Boosted trees with the Mα-loss in plain Python, as a reference for tests.
+"""Boost trees with the Mα-loss in plain Python, as a reference for tests.
 
-A record is a triple (row, label, weight), a question a pair (column, bin): it asks whether the
-row's bin in the column is at most this one. With `restrict`, a node asks only questions whose
-answer is still open.
+A record is a triple (row, label, weight). A question is a pair (column, bin) and asks whether a
+row's bin in the column is at most the given bin. With `restrict`, a node may ask only questions
+that separate two bins which its rows can have.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def inverse(z, alpha):
 
 
 def weigh(records):
-    """Return the total weights of the positive and of the negative records."""
+    """Return the total weight of the positive records, and of the negative records."""
     return tuple(sum(w for _, y, w in records if y == label) for label in (1, -1))
 
 
@@ -46,7 +46,10 @@ def risk(records, question, alpha):
 
 
 def options(possible):
-    """Return the questions with both answers possible; `possible` has the set of bins by column."""
+    """Return the questions that separate two possible bins.
+
+    `possible` has, for each column, the set of bins that rows can have.
+    """
     return [(j, code) for j, codes in enumerate(possible) for code in sorted(codes)[:-1]]
 
 
@@ -67,7 +70,8 @@ def error(parts):
 def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
     """Return the best question of each node in breadth-first order, and the records of each leaf.
 
-    If `calibrated`, α is multiplied by the error of the tree so far, relative to the root's error.
+    If `calibrated`, α is multiplied by the error of the tree so far, divided by the error of the
+    root.
     """
     everything = [set(range(n)) for n in n_bins]
     level, questions = [(records, everything)], []
@@ -90,7 +94,7 @@ def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
 
 
 def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, restrict):
-    """Run BDPEα without privacy; return the triple (questions, votes, β) of each tree."""
+    """Train BDPEα without privacy; return a triple (questions, votes, β) for each tree."""
     most = boost_alpha * (2 * (1 - 1e-4) - 1) / math.sqrt(1e-4 * (1 - 1e-4)) + 2 * (1 - boost_alpha)
     margins, trees = [0.0] * len(rows), []
     for _ in range(n_trees):
@@ -112,7 +116,11 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
 
 
 def permute_and_flip(scores, rate):
-    """Return the probabilities of permute-and-flip: means over all orders of the candidates."""
+    """Return the probability that permute-and-flip chooses each candidate.
+
+    The mechanism goes through the candidates in a random order and accepts a candidate with
+    probability exp(rate · (score − best score)); the result averages over all orders.
+    """
     best = max(scores)
     kept = [math.exp(rate * (s - best)) for s in scores]
     chances = [0.0] * len(scores)
@@ -131,10 +139,11 @@ def exponential(scores, rate):
 
 
 def trees(records, n_bins, alphas, rates, choose, restrict):
-    """Return all possible trees with a level for each of `alphas` and `rates`.
+    """Return all possible private trees, with one level for each of `alphas` and `rates`.
 
-    The keys are the questions of all nodes in breadth-first order; the values are the probability
-    of the tree and the records of each leaf. `choose` returns the probabilities of the candidates.
+    The keys are the questions of all nodes in breadth-first order; the values are pairs: the
+    probability of the tree, and the records of each leaf. `choose` returns the probability of each
+    candidate of a node, from the candidates' scores and the level's rate.
     """
     everything = [set(range(n)) for n in n_bins]
     outcomes = [((), 1.0, [(records, everything)])]

@@ -1,4 +1,4 @@
-"""Deliberate mistakes in boosted ensembles and in forests, which the audit must find."""
+"""Plant deliberate mistakes in boosted ensembles and forests, which the audit must find."""
 
 import numpy as np
 from mistakes_any import DP_FOREST, TWO_TREES, breaks, replace_constant, replacement_of
@@ -20,7 +20,7 @@ def votes_exactly(original, self, weights, margins, *others):
 
 @replacement_of(DPForestClassifier, "_vote", SEALED, DP_FOREST)
 def draws_noise_of_its_own(original, self, weights, margins, call, curator):
-    """The noise is correct, but is drawn from the public random stream, not by the curator."""
+    """Add correct noise, but draw it from the public random stream instead of the curator."""
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 
@@ -31,7 +31,7 @@ replace_constant(
 
 @replacement_of(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO_TREES, "tree_share": 0.0}))
 def questions_for_nothing(original, *given):
-    """Splits read the records although they get no share of the budget."""
+    """Choose splits by the records although splits have no share of the budget."""
     return original(*given[:8], np.ones_like(given[8]), *given[9:])
 
 
@@ -43,10 +43,10 @@ def exact_leverages(original, self, t, positive, negative, *others):
 
 @replacement_of(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
 def noise_before_the_clamp(original, self, t, positive, negative, weight_bound, curator):
-    """The noise is for values in [−M, M], but leaf values are clamped only after noise is added."""
+    """Scale the noise for values in [−M, M], but clamp the leaf values only after adding it."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
-    # The announced scale is for weights, whose sensitivity is 2. Values in [−M, M] need M times
-    # this scale.
+    # The announced scale is for weights, whose sensitivity is 2; values in [−M, M] have the
+    # sensitivity 2M.
     call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 
@@ -60,7 +60,7 @@ def sensitivity_of_another_alpha(original, self, n, alpha):
 
 @breaks(SENSITIVITY, Case("bdpe", {**TWO_TREES, "step": 9.0}))
 def a_weight_bound_of_a_half(patch):
-    """The noise assumes weights of at most ½ in all rounds; later weights can be larger."""
+    """Scale the noise for weights of at most ½ in all rounds; later weights can be larger."""
     for name in ("_grow", "_vote"):
         halved = replacement_of(BDPEClassifier, name)
         halved(lambda original, self, *given: original(self, *given[:-2], 0.5, given[-1]))(patch)

@@ -43,14 +43,15 @@ def weights_after(model, X, y):
     [(1.0, 1.0, True), (1.0, 1.0, False), (0.1, 0.4, False), (0.0, 0.7, False)],
 )
 def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
-    """Questions, votes and leverages agree with the reference.
+    """At ε = ∞, questions, votes and leverages agree with the reference in plain Python.
 
-    The option `calibrated`, α from the exact error, is only for the published calibration.
+    With `calibrated`, α follows from the exact error; this option exists only for the published
+    calibration.
     """
     if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
-    # Without equal records no two questions have equal scores. (Rounding would decide a tie.)
+    # For these records, no two questions have equal scores. (Rounding would decide a tie.)
     model = fitted(
         X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
         calibration=calibration, votes="link", clamp=10.0,
@@ -64,20 +65,22 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     for t, (questions, votes, beta) in enumerate(trees):
         numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
         assert model.splits_[t].tolist() == numbers, t
-        # The learner rounds weights to multiples of 2^-22 of the largest; the reference does not.
+        # The learner rounds weights down to multiples of 2^-22 times a power of 2 near the largest
+        # weight; the reference does not.
         assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-5)
         assert model.leverages_[t] == pytest.approx(beta, rel=1e-5)
 
 
-# Weights that never move ---------------------------------------------------------------------
+# Records whose weights never change ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 25.0, np.inf])
 @pytest.mark.parametrize("clamp", [1.0, 10.0, 100.0])
 def test_small_alpha_boosts_nothing(epsilon, clamp):
-    """With a small boost_alpha b all weights stay ½, so that each tree is the first one again.
+    """With a small boost_alpha b all weights stay ½, so that all trees are equal at ε = ∞.
 
-    |H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b rounds (docs/research/boosted_dp.md).
+    The reason: the score H of a record satisfies |H| ≤ T·b/2 after T trees, and its weight stays ½
+    while |H| ≤ 2(1 − b), so for T ≤ 4(1 − b)/b trees (docs/research/boosted_dp.md).
     """
     X, y = problem()
     model = fitted(
@@ -91,7 +94,10 @@ def test_small_alpha_boosts_nothing(epsilon, clamp):
 
 
 def test_thirty_six_trees_are_the_limit():
-    """For b = 0.1, T·b/2 reaches 2(1 − b) at T = 36 trees; with more trees a weight can change."""
+    """For b = 0.1, T·b/2 reaches 2(1 − b) at T = 36 trees; with more trees a weight can change.
+
+    T·b/2 bounds the score after T trees; see :func:`test_small_alpha_boosts_nothing`.
+    """
     assert inverse_link(36 * 0.05, 0.1) == 0.5 < inverse_link(37 * 0.05, 0.1)
 
 
@@ -104,15 +110,16 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
     assert np.abs(model.decision_function(rows)).max() <= reach * (1 + 1e-12)
 
 
-# Choices -------------------------------------------------------------------------------------
+# Choices of splits ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
 @pytest.mark.parametrize("m", [120, 20_000])
 def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
-    """Published splits are nearly random: at the root, rate times range of the scores is small.
+    """Published noise makes splits nearly random: exponents of the exponential mechanism are small.
 
-    For m = 20,000 records and ε = 1 this product is below 0.11.
+    The largest exponent at the root is the rate times the range of the scores. For m = 20,000
+    records and ε = 1 it is below 0.11.
     """
     X, y = problem(m)
     learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
@@ -129,9 +136,10 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Trees of two levels have the right distribution (chi-square test).
+    """Trees of two levels have the probabilities of the plain reference (chi-square test).
 
-    The learner draws by rejection if ε is small, and by computed probabilities if ε is large.
+    The learner draws splits by rejection if ε is small, and by computed probabilities if ε is
+    large.
     """
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
     y = np.array([1, -1, -1, 1, 1, 1], dtype=np.int8)
@@ -144,8 +152,8 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     m = int(counts.sum())
     unit = 0.5 if calibration == "proved" else 1.0
     unit *= learner._sensitivity(m, alpha)
-    # Entries 0 and 1 belong to the two levels: a proved ledger has an entry for each level, a
-    # published one for each node.
+    # Entries 0 and 1 of the ledger are for the two levels in both calibrations: a proved ledger has
+    # one entry for each level, a published ledger one for each node (the root and its first child).
     levels = [learner._guarantee(m).ledger[k] for k in (0, 1)]
     rates = [entry.epsilon / (2 * unit) for entry in levels]
     records = [
@@ -175,13 +183,13 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     kept = expected > 0
     statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     free = kept.sum() - 1
-    # Wilson and Hilferty's approximation of the chi-square distribution. By chance, one of the four
-    # cases fails once in 30,000 runs.
+    # The bound is Wilson and Hilferty's approximation of the chi-square distribution at four
+    # standard deviations: by chance, one of the four cases of this test fails once in 30,000 runs.
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
 def test_a_proved_tree_asks_what_is_still_open():
-    """A tree on one column with three bins asks its two questions, and then no further question."""
+    """On one column with three bins, a tree has each of the two possible questions once."""
     X = np.array([[0], [1], [2]] * 5, dtype=np.uint8)
     y = np.array([1, -1, 1] * 5)
     for splits in ("chosen", "random"):
@@ -193,11 +201,11 @@ def test_a_proved_tree_asks_what_is_still_open():
         assert model.measures_["expected_depth"] == 1.5
 
 
-# α --------------------------------------------------------------------------------------------
+# Calibration of α ----------------------------------------------------------------------------
 
 
 def test_released_errors_calibrate_alpha():
-    """With almost no noise, α of each level is near the α from the exact error."""
+    """With almost no noise, the α of each level is near the α that the exact error gives."""
     X, y = problem(300)
     setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
     model = fitted(X, y, epsilon=1e9, **setting)
@@ -211,7 +219,7 @@ def test_released_errors_calibrate_alpha():
 
 
 class Watched(Curator):
-    """A curator that records its calls; instead of noise it adds given errors to single numbers."""
+    """A curator that records its calls, and adds given errors, not noise, to single numbers."""
 
     def __init__(self, errors=()):
         super().__init__(np.random.default_rng(0))
@@ -231,10 +239,10 @@ def watched(curator, **parameters):
 
 
 def test_leaves_have_noise_for_the_largest_weight_of_their_round():
-    """The noise of leaves grows with the bound of the round's weights.
+    """The noise of leaves is scaled by the largest possible weight in the round.
 
-    The bound is w̄_t = ½(1 + x/√(α² + x²)) with x = Σ_{s<t} |β_s|·max|h_s|/2 − (1 − α), and ½ while
-    x ≤ 0.
+    For tree t this weight is ½(1 + x/√(α² + x²)) if x = Σ_{s<t} |β_s|·max|h_s|/2 − (1 − α) is
+    positive, and else ½; h_s are the votes of tree s.
     """
     curator = Watched()
     model = watched(curator, n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
@@ -254,7 +262,7 @@ def test_each_level_has_its_own_noise_on_its_error():
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
-    # Neither case disturbs the error of the root. Each makes the released error of one later level
+    # The first error, of the root, is exact in both cases. Each case makes one later released error
     # negative, so that only the α of this level becomes 0.
     assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
     assert all_alphas[0][1] > 0.1
@@ -299,9 +307,9 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
-    """With the clamp M = 10 the claim is refuted: one label moves the value of a leaf too far.
+    """With the clamp M = 10 the paper's claim is refuted: one label changes a leaf too much.
 
-    The claim is proved if M is above all values of leaves.
+    With M above the largest possible value of a leaf, the claim is proved.
     """
     small = {**PUBLISHED, "leverage": "constant", "alpha": 0.1, "boost_alpha": 0.1, "depth": 4}
     statement = fitted(**{**small, "boost_alpha": 1.0}).privacy_

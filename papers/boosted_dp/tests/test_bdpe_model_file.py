@@ -12,7 +12,8 @@ from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        # Without the refusal, a compiled loop would read beyond its arrays.
+        # Without a check, a compiled loop would use this number as an index beyond the end of its
+        # arrays.
         ("splits", lambda tree: [10**9, *tree[1:]]),
         ("splits", lambda tree: [-2, *tree[1:]]),
         ("splits", lambda tree: tree[:-1]),

@@ -1,10 +1,11 @@
 """Test that errors of fixed settings on two domains agree with an independent implementation.
 
-The reference encodes numbers in ten bins between the smallest and largest value of the file, which
-is not private, but is probably what the paper did. It gives means and standard deviations over 40
-fits (four partitions into ten folds); where it has no standard deviation, 0.1 is assumed. Its
-forests draw from all questions, even if one side is empty. In this test our forests do so, too: on
-banknote their error is then 0.24, and 0.19 without such questions (120 fits each).
+The reference implementation encodes numbers in ten bins between the smallest and largest value of
+the file. This is not private, but is probably what the paper did. The reference reports means and
+standard deviations over 40 fits (four partitions into ten folds); where it reports no standard
+deviation, 0.1 is assumed. Its forests also draw questions that all records at a node answer alike.
+In this test our forests do so, too: on banknote their error is then 0.24, instead of 0.19 without
+such questions (means over 120 fits).
 """
 
 import math
@@ -34,7 +35,8 @@ FOREST = {"leaves": "laplace", "n_trees": 21, "depth": 4}
 SIGNS = {"votes": "sign", "n_trees": 7, "depth": 4}
 
 CASES = [
-    # dataset, learner, calibration, setting, ε, mean error, standard deviation of the error
+    # The columns: dataset, learner, calibration, setting, ε, mean error, standard deviation of the
+    # error
     ("banknote", "bdpe", "published", OC, 0.01, 0.199, 0.060),
     ("banknote", "bdpe", "published", LOW, 1, 0.261, 0.077),
     ("banknote", "bdpe", "published", CONSTANT, 0.01, 0.480, 0.096),
@@ -52,7 +54,7 @@ FITS = 40
 
 @pytest.fixture(scope="module")
 def coded():
-    """Return bins, numbers of bins, and labels of one of the datasets."""
+    """Return, for each of the two datasets: bins of the records, numbers of bins, and labels."""
     graded = datasets.load("breastwisc")
     path = Path(os.environ["PRIVCURVE_DATA"], "banknote/data_banknote_authentication.txt")
     values = np.loadtxt(path, delimiter=",")[:, :4]
@@ -83,7 +85,7 @@ def test_errors_of_fixed_settings(
             model.fit(X[folds != k], y[folds != k])
             errors.append(1 - model.score(X[folds == k], y[folds == k]))
     # The tolerance is two standard errors of the difference of two means, plus two percentage
-    # points for details that the reference does not state. With other seeds, less than one in
-    # twenty cases would fail.
+    # points for details that the reference does not document. With other random seeds, less than
+    # one in twenty cases would fail.
     reach = 0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
     assert np.mean(errors) == pytest.approx(mean, abs=reach)

@@ -47,8 +47,8 @@ def test_the_majority():
     assert fitted(NoisyMajorityClassifier, epsilon=np.inf).margin_ == y.sum()
     margins = [fitted(NoisyMajorityClassifier, seed=s, epsilon=0.5).margin_ for s in range(2_000)]
     errors = np.array(margins) - y.sum()
-    # Laplace noise of scale 4: |error| has mean 4 and standard deviation 4. The tolerance of four
-    # standard errors gives a false alarm with probability 6·10⁻⁵.
+    # The noise is Laplace noise of scale 4, so |error| has mean 4 and standard deviation 4. The
+    # tolerance of four standard errors gives a false alarm with probability 6·10⁻⁵.
     assert np.abs(errors).mean() == pytest.approx(4, abs=4 * 4 / np.sqrt(2_000))
     model = fitted(NoisyMajorityClassifier, epsilon=0.5)
     assert model.privacy_.epsilon_spent == 0.5
@@ -58,5 +58,5 @@ def test_the_majority():
 def test_a_file_whose_leaf_has_more_than_its_vote_is_refused():
     model = fitted()
     model.leaf_values_[0, 0] = 2
-    with pytest.raises(ValueError, match="a leaf has more than one vote"):
+    with pytest.raises(ValueError, match="the vote of a leaf is not between -1 and 1"):
         model._restore()

@@ -47,9 +47,9 @@ def test_folds_are_side_by_side():
     assert row["error"] == pytest.approx(0.3)
     assert row["error_std"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1))
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
-    # A parameter that a setting does not name has the learner's default.
+    # The setting does not name `leaves`, so the table has the learner's default, RF-L.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
-    # An α is not rounded to a value of the paper.
+    # An α that is not in the paper is not rounded to one of the paper's α.
     assert errors_of(boosted({"alpha": 0.97}, [0.1]))["alpha"].tolist() == ["0.97"]
 
 
@@ -102,11 +102,12 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
     assert table["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
     assert table["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
     assert table.loc["O.C.", "printed"] == 14
-    # In a shuffle each of the 18 datasets without a tie counts with probability 1/2, and the tie
-    # always: 10 on average, with a standard error of 0.15 over 200 shuffles.
+    # In a shuffle, each of the 18 datasets without a tie counts for this α with probability 1/2,
+    # and the dataset with a tie always counts: 10 on average, with a standard error of 0.15 over
+    # 200 shuffles.
     assert table.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
     assert table.loc["O.C.", "n_best"] > table.loc["O.C.", "shuffled_95"]
-    # The printed count is out of nineteen domains: with fewer domains it is missing.
+    # The paper's count is over nineteen domains, so it is missing in a study with fewer domains.
     assert ensembles.best_alphas(errors_of(*parts[:8]), printed, 7)["printed"].isna().all()
 
 
@@ -127,7 +128,8 @@ def test_duels_are_students_paired():
     assert by.loc[("O.C.", "exact"), "won"]
     expected = stats.ttest_rel(forest, close).pvalue
     assert by.loc[("0.1", "exact"), "p_value"] == pytest.approx(expected)
-    # If booster and forest have the same error on each fold, p is 1.
+    # If booster and forest have the same error on each fold, the t-test is undefined, and p is set
+    # to 1.
     assert by.loc[("O.C.", "constant"), "p_value"] == 1.0
 
     one = {"n_trees": 2, "forest": "RF-L", "alpha": "O.C.", "percent_wins": 82}
@@ -142,7 +144,7 @@ def test_duels_are_students_paired():
 
 def test_a_duel_is_significant_at_the_level_of_the_paper():
     spread = np.linspace(-1, 1, 10)
-    # The gaps between the errors have the p-values 0.029 and 0.0092; the level is between them.
+    # The paired differences give the p-values 0.029 and 0.0092, below and above the level 0.01.
     error = spread.std(ddof=1) / np.sqrt(10)
     gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
     frame = errors_of(
@@ -162,7 +164,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     parts.append(boosted(LOW, mine))
     parts[0].loc[3, "status"] = "failed"
     parts[1].loc[[3, 7], "status"] = "failed"
-    # A single fold gives no t-test.
+    # Only one fold is left for this setting, and a t-test needs two: the comparison is left out.
     parts[2].loc[1:, "status"] = "failed"
     (row,) = ensembles.compare_with_forests(errors_of(*parts)).to_dict("records")
     kept = [k for k in range(10) if k not in (3, 7)]
@@ -174,7 +176,8 @@ def test_folds_that_failed_on_either_side_do_not_count():
 
 
 def test_domains_are_next_to_printed_ones_and_the_theorem():
-    # T·d is 4 and 40; ln m is 4.09 for 60 records.
+    # The product T·d is 4 or 40, and the theorem needs T·d ≤ ln m, which is 4.09 for m = 60
+    # records.
     frame = errors_of(
         boosted(OC, [0.3, 0.3]),
         boosted(OC, [0.1, 0.1], n_trees=20),
@@ -247,7 +250,8 @@ def test_a_profile_rises_from_nothing_to_all():
 
 def test_printed_numbers_match_the_text():
     wins = pd.read_csv(PRINTED / "table4_wins_against_forests.csv", dtype={"alpha": "str"})
-    # There is a row for each of 19 domains, three depths, two sizes, two forests and three α.
+    # There is a row for each of 19 domains, three depths, two numbers of trees, two forests and
+    # three α.
     assert len(wins) == 19 * 3 * 2 * 2 * 3 == 684
     assert not wins.duplicated(["domain", "depth", "n_trees", "forest", "alpha"]).any()
     assert wins["percent_wins"].between(0, 100).all()

@@ -23,10 +23,10 @@ SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
 
 
 def surrogate(margin, alpha):
-    """Return the loss F(z) = λ(−z) of a record with the margin z = y·H(x).
+    """Return the surrogate loss F(z) = λ(−z) of a record with the margin z = y·H(x).
 
-    λ(z) = max_q (z·q + L(q)), where L is the Bayes risk; it is 1 + z/2 for |z| ≤ 2(1 − α), and
-    larger beyond.
+    λ(z) = max_q (z·q + L(q)), where L is the Bayes risk. It is 1 + z/2 for |z| ≤ 2(1 − α), and
+    larger than 1 + z/2 for other z.
     """
     beyond = np.abs(margin) / 2 - (1 - alpha)
     return 1 - margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
@@ -46,8 +46,8 @@ def test_the_link_is_the_slope_of_the_bayes_risk(alpha):
         h = 1e-6 * q * (1 - q)
         rise = bayes_weight(q + h, 1 - q - h, alpha) - bayes_weight(q - h, 1 - q + h, alpha)
         assert link(q, alpha) == pytest.approx(-rise / (2 * h), rel=1e-6)
-        # Numerical slopes are inaccurate, so the link is also compared with the paper's formula
-        # (87).
+        # Numerical derivatives are inaccurate, so the link is also compared with the paper's
+        # formula (87).
         exact = alpha * (2 * q - 1) / np.sqrt(q * (1 - q)) + 2 * (1 - alpha) * np.sign(2 * q - 1)
         assert link(q, alpha) == pytest.approx(exact, rel=1e-12)
     assert link(0.5, alpha) == 0
@@ -59,7 +59,7 @@ def test_the_inverse_undoes_the_link(alpha):
         assert inverse_link(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
     for z in np.linspace(-2 * (1 - alpha), 2 * (1 - alpha), 9):
         assert inverse_link(z, alpha) == 0.5
-    # A record with weight w has the weight 1 − w if its label is flipped.
+    # If a label is flipped, the record's weight w becomes 1 − w.
     for z in (-7.0, -2.5, 0.3, 4.0):
         assert inverse_link(z, alpha) + inverse_link(-z, alpha) == pytest.approx(1, abs=1e-12)
 
@@ -85,8 +85,9 @@ def test_weights_and_leaves():
     assert weights[1] > 0.5 > weights[0]
     positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
     values = link_of_leaves(positive, negative, 1.0)
-    # The leaves: a positive share of ¾; only positive records; no records; negative weights of both
-    # labels, due to noise; and a negative weight of the negative label, which counts as 0.
+    # The five leaves have: a positive share of ¾; only positive records; no records; negative
+    # weights of both labels, due to noise; a negative weight of the negative label, due to noise.
+    # Negative weights count as 0.
     assert values == pytest.approx(
         [0.5 / np.sqrt(3 / 16), largest_link(1.0), 0, 0, largest_link(1.0)]
     )
@@ -98,7 +99,8 @@ def test_weights_and_leaves():
 def test_curves_of_the_surrogate_match_the_loss(alpha):
     margins = np.linspace(-4.03, 4.03, 87)
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
-    # The slope of the surrogate is −ψ⁻¹(−z); its second derivative is the slope of this slope.
+    # The derivative of the surrogate is −ψ⁻¹(−z), and its second derivative is the derivative of
+    # −ψ⁻¹(−z).
     step = 1e-6
     slopes = [-inverse_link(-z, alpha) for z in margins]
     bends = [

@@ -1,4 +1,4 @@
-"""Test that the audit finds a loop of BDPEα that decides with other noise than it announces."""
+"""Test that the audit notices if BDPEα chooses splits with other noise than it announces."""
 
 import pytest
 from deciding import assert_replay_finds, half_of_noise, loops_with_other_noise

@@ -4,16 +4,16 @@
     python papers/distributed/examples/three_holders.py --trust local --protocol local_rnm
 
 Each party (``Holder`` in the code) is a process that reads its own records from its own file. The
-server reads no records: it has public facts (columns, their bins, the number of records of each
-party) and the messages. It runs the same code as the studies,
-``DistributedTopDownClassifier.grow``, with other implementations of the protocol ``Holder``; in a
-deployment, a framework for federated learning would replace the sockets.
+server reads no records, only public facts (columns, their bins, the number of records of each
+party) and messages. It runs the same method as the studies, ``DistributedTopDownClassifier.grow``,
+but its parties implement the interface ``Holder`` by sockets; in a deployment, a framework for
+federated learning would replace the sockets.
 
 With ``--trust secure_sum`` one party of each pair adds a random mask and the other subtracts it, so
 that a single message is meaningless to the server; the sum of the messages is the noisy histogram.
-This script only demonstrates secure aggregation: it hands out the secrets of the pairs, which
-parties would agree on among themselves; messages are not encrypted; and a party that drops out ends
-the run.
+This script only demonstrates secure aggregation. It deals out the secrets of the pairs, but real
+parties would agree on them among themselves. It does not encrypt messages, and it fails if a party
+drops out.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.placement import deal, draw_placement
-from privcurve.holders.sums import MessageNoise
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.learners.holders.holder import Ballot, HolderRows, LocalHolder
+from privcurve.learners.holders.placement import deal, draw_placement
+from privcurve.learners.holders.sums import MessageNoise
+from privcurve.learners.holders.transcript import Transcript
 
 N_HOLDERS = 3
 HOST = "127.0.0.1"
 
 # Requests that a party answers; it refuses all others.
 ASKED = ("size", "split", "vote", "counts")
-# Requests whose answers are masked, as the server needs only their sum over parties.
+# Requests whose answers a party masks, because the server needs only their sum over all parties.
 SUMMED = ("counts",)
-# Classes of arguments that can be sent.
+# Classes whose instances may be arguments of a request, by name.
 NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 
 
-# --- what goes over the wire: a line of JSON each way ------------------------------------------
+# --- messages: a line of JSON for each request and each answer ---------------------------------
 
 
 def encode(value: object) -> Any:
-    """Return an argument or answer as plain JSON. No code is sent, so none can be executed."""
+    """Return an argument or answer as plain JSON, which contains no code to execute."""
     if isinstance(value, np.ndarray):
         numbers = base64.b64encode(value.tobytes()).decode()
         return {"array": numbers, "type": value.dtype.str, "shape": value.shape}
@@ -66,7 +66,7 @@ def encode(value: object) -> Any:
 
 
 def decode(value: object) -> Any:
-    """Return the value that :func:`encode` wrote as JSON."""
+    """Return the argument or answer that :func:`encode` converted to JSON."""
     if isinstance(value, list):
         return list(map(decode, value))
     if isinstance(value, dict) and "array" in value:
@@ -78,19 +78,19 @@ def decode(value: object) -> Any:
 
 
 class Wire:
-    """A socket for lines of JSON, which counts the received bytes."""
+    """A socket for values as lines of JSON, with the number of received bytes (`got`)."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
         self.got = 0
 
     def send(self, value: object) -> None:
-        """Send a value."""
+        """Send a value as a line of JSON."""
         self.lines.write(json.dumps(encode(value)) + "\n")
         self.lines.flush()
 
     def receive(self) -> Any:
-        """Wait for a value and return it; raise EOFError if the other side has closed."""
+        """Wait for a value and return it; raise EOFError if the socket is closed."""
         line = self.lines.readline()
         if not line:
             raise EOFError("the other side has closed its socket")
@@ -102,7 +102,7 @@ class Wire:
 
 
 def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
-    """Return a party with the records of a file, its number, and its secrets with other parties."""
+    """Return a party with the records of `file`, its number, and its secrets with other parties."""
     with np.load(file) as own:
         questions = list_questions(own["n_bins"], own["ordered"].tolist())
         rows = HolderRows(own["bins"], own["classes"], own["counts"])
@@ -111,7 +111,7 @@ def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
 
 
 def hold(file: Path, port: int) -> None:
-    """Be a party: answer the server from the records of a file until it closes the connection."""
+    """Run a party: answer the server from the records of `file` until the server disconnects."""
     holder, number, keys = read_file(file)
     masks = {i: np.random.default_rng(key) for i, key in enumerate(keys) if i != number}
     with socket.create_connection((HOST, port)) as connected:
@@ -134,9 +134,10 @@ def hold(file: Path, port: int) -> None:
 
 
 def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
-    """Return a message with a mask for each other party, modulo 2**32.
+    """Return a message with masks that cancel in the sum over all parties, modulo 2**32.
 
-    Of each pair, the party with the smaller number adds the mask, and the other subtracts it.
+    `masks` has a random generator for each other party. Of each pair, the party with the smaller
+    number adds the mask, and the other party subtracts it.
     """
     masked = message.copy()
     for other, rng in masks.items():
@@ -149,7 +150,7 @@ def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generato
 
 
 class RemoteHolder:
-    """A party behind a socket; it implements :class:`~privcurve.holders.holder.Holder`."""
+    """A party behind a socket; it implements :class:`~privcurve.learners.holders.holder.Holder`."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -170,7 +171,7 @@ class RemoteHolder:
 
 
 def write_files(folder: Path, data: object, questions: Questions, seed: int | None) -> list[Path]:
-    """Write one file of records for each party (real parties have their own files)."""
+    """Write a file of records for each party, and return the paths."""
     from privcurve.kernels.trees.form import bin_codes
 
     codes = np.ascontiguousarray(data.X)
@@ -188,8 +189,8 @@ def write_files(folder: Path, data: object, questions: Questions, seed: int | No
     files = []
     for number, (mine, counts) in enumerate(parts):
         rows = HolderRows(bins[mine], classes[mine], counts)
-        # The seed of a party's noise is its own secret. Here it is in the party's file, so that
-        # --check can draw the same noise again.
+        # The seed of a party's noise is the party's own secret. Only for --check is it in the
+        # party's file, so that this process can draw the same noise again.
         own = {"noise": [secrets.randbits(32) for _ in range(4)], "keys": keys[number]}
         files.append(folder / f"holder~{number}.npz")
         np.savez(files[-1], **rows._asdict(), **own, **public, number=number)
@@ -197,7 +198,7 @@ def write_files(folder: Path, data: object, questions: Questions, seed: int | No
 
 
 def meet(server: socket.socket) -> list[RemoteHolder]:
-    """Wait for all parties to connect."""
+    """Wait until all parties have connected, and return them in the order of their numbers."""
     wires = {}
     while len(wires) < N_HOLDERS:
         wire = Wire(server.accept()[0])
@@ -206,7 +207,7 @@ def meet(server: socket.socket) -> list[RemoteHolder]:
 
 
 def report(holders: Sequence[RemoteHolder], transcript: Transcript) -> None:
-    """Print what each party has sent."""
+    """Print how many messages of each kind, and how many bytes, each party has sent."""
     for number, (holder, bits) in enumerate(zip(holders, transcript.bits_sent, strict=True)):
         kinds = [kind for kind, _ in holder.said]
         told = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
@@ -220,7 +221,7 @@ def report(holders: Sequence[RemoteHolder], transcript: Transcript) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Grow a tree."""
+    """Grow a tree with three parties, or run one of the parties (``--holder``)."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protocol", choices=("noisy_counts", "local_rnm"), default="noisy_counts")
     parser.add_argument("--trust", choices=("secure_sum", "local"), default="secure_sum")
@@ -234,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.holder:
         hold(options.holder, options.port)
         return 0
-    # Imported here, as the process of a party needs none of these modules.
+    # These imports are here because the process of a party needs none of these modules.
     from privcurve import datasets
     from privcurve.learners import registry
     from privcurve.learners.trees import TreeModel
@@ -248,7 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epsilon=options.epsilon,
         delta=1e-5,
     )
-    # Public facts, which `fit` would set from the records.
+    # These attributes are public facts. `fit` would set them from the records, but the server has
+    # none.
     learner.classes_, learner.n_bins_ = np.array([-1, 1]), np.array(data.domain.n_bins)
     questions = list_questions(learner.n_bins_, data.domain.ordered)
     transcript = Transcript(N_HOLDERS)

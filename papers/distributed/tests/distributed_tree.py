@@ -1,7 +1,7 @@
-"""Distributed trees without noise in plain Python, as a reference for tests.
+"""Grow distributed trees without noise in plain Python, as a reference for tests.
 
-They use lists of records, no histograms. A question is (column, first bin, last bin): a record is
-on the yes side if its bin in the column is in this range.
+The functions use lists of records, no histograms. A question is a triple (column, first bin, last
+bin): a record answers yes if its bin in the column is in this range.
 """
 
 import math
@@ -23,7 +23,7 @@ def says_yes(record, question):
 
 
 def impurity(labels, criterion):
-    """Return the impurity G of a list of labels, scaled to 1 for two equally frequent classes."""
+    """Return the impurity G of a list of labels; G is 1 for two classes of equal frequency."""
     n = len(labels)
     shares = [labels.count(label) / n for label in sorted(set(labels))] if n else [1.0]
     if criterion == "gini":
@@ -42,7 +42,7 @@ def gain(records, labels, question, criterion):
 
 
 def part(records, labels, question):
-    """Return the records and labels of the no side and of the yes side."""
+    """Return a pair (records, labels) for the records that answer no, and a pair for yes."""
     sides = ([], []), ([], [])
     for record, label in zip(records, labels, strict=True):
         side = sides[says_yes(record, question)]
@@ -58,9 +58,10 @@ def majority(labels, n_classes):
 def check_best_first(tree, records, labels, triples, n_classes, criterion, n_splits):
     """Assert that Algorithm 1, on one machine and without noise, can grow `tree`.
 
-    As nodes with equal gains may be split in any order, the function checks each split of the tree.
     `tree` has three lists: the question of each node (None for a leaf), its left child, and the
-    class of each leaf. Returns the number of splits.
+    class of each leaf. Nodes with equal gains may be split in any order. So the function checks
+    that each split of `tree` was a best one at its turn, instead of growing a tree of its own. It
+    returns the number of splits.
     """
     chosen, left, classes = tree
     members = {0: (records, labels)}
@@ -97,9 +98,9 @@ def check_best_first(tree, records, labels, triples, n_classes, criterion, n_spl
 
 
 def by_levels(records, labels, triples, n_classes, criterion, depth):
-    """Grow a tree by levels without noise; return nested (question, no, yes), or a class.
+    """Grow a tree by levels without noise; a node is a tuple (question, no, yes), a leaf a class.
 
-    The questions of the last level minimise the error, not the criterion.
+    The questions on the last level minimise the zero-one error instead of the criterion.
     """
     if depth == 0 or impurity(labels, criterion) == 0:
         return majority(labels, n_classes)
@@ -119,7 +120,11 @@ def by_levels(records, labels, triples, n_classes, criterion, depth):
 
 
 def random_tree_scores(records, labels, trees, n_classes, batch, learning_rate, unit):
-    """Boost with the given complete trees, and return the scores of all records."""
+    """Boost trees whose questions are given, and return the scores of all records.
+
+    `trees` has the questions of complete trees; each round trains `batch` trees. Residuals are
+    rounded to multiples of `unit`.
+    """
     n_outputs = 1 if n_classes == 2 else n_classes
     longest = 0.5 if n_classes == 2 else math.sqrt(0.5)
     share = 0.5 if n_classes == 2 else 1 / n_classes

@@ -1,16 +1,19 @@
-"""A party in a process of its own, which has the party's rows and answers requests over a pipe."""
+"""Run a party in its own process, which has the party's rows and answers requests over a pipe."""
 
 import multiprocessing
 
 from privcurve.privacy.sealed import open_values
 
-# Processes are spawned, not forked, so that they share no memory with this process.
+# A spawned process, unlike a forked one, shares no memory with this process.
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def serve(pipe):
-    """Answer requests about the rows of the last "begin" message, until a "stop" message."""
-    from privcurve.holders.holder import LocalHolder
+    """Answer requests until a "stop" message.
+
+    A "begin" message brings the rows of a party; later requests are about these rows.
+    """
+    from privcurve.learners.holders.holder import LocalHolder
 
     holder = None
     while True:
@@ -25,7 +28,7 @@ def serve(pipe):
 
 
 class Process:
-    """A process that is one party at a time: each call of :meth:`begin` makes it another party."""
+    """A process that plays one party at a time; each call of :meth:`begin` starts another party."""
 
     def __init__(self):
         self.pipe, other = SPAWN.Pipe()
@@ -34,10 +37,10 @@ class Process:
         other.close()
 
     def begin(self, rows, questions, n_classes, door):
-        """Make the process a party with these rows, and return a stand-in for the party.
+        """Make the process a party with these rows, and return a stand-in object for the party.
 
-        The rows, which are sealed here, are sent with the questions, the number of classes and the
-        curator.
+        Rows are sealed in this process. They are sent unsealed, with the questions, the number of
+        classes and the curator `door`.
         """
         self.pipe.send(("begin", (open_values(rows), questions, n_classes, door)))
         door.leave()
@@ -50,7 +53,7 @@ class Process:
 
 
 class ProcessHolder:
-    """The stand-in for a party: it forwards each request to the party's process."""
+    """Stand-in for a party, which forwards each request to the party's process."""
 
     def __init__(self, pipe):
         self.pipe = pipe

@@ -1,4 +1,4 @@
-"""Test the table of messages that parties send, on made-up runs."""
+"""Test the table of the parties' messages, on invented runs."""
 
 import json
 import math
@@ -34,7 +34,8 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     assert table["n_holders"].tolist()[:2] == [4, 10]
     assert table["bytes_per_holder"].tolist()[:2] == [150, 150]
     assert table["accuracy"].tolist() == pytest.approx([0.85, 0.85, 0.85])
-    # The table has no rounds for a method that sends no messages, although its runs record some.
+    # This method sends no messages, so `rounds` is missing, although its runs record boosting
+    # rounds.
     assert table.iloc[2][["rounds", "bytes_total", "n_holders"]].isna().all()
     failed = communication.communication(described, 2)
     assert failed["n_failed"].tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""Test that distributed trees agree with plain Python, one machine's tree, and each other."""
+"""Test that distributed trees agree with plain Python, and with a learner on one machine."""
 
 import re
 
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from privcurve.audit.pairs import records
-from privcurve.holders.boosting import draw_trees
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
+from privcurve.learners.holders.boosting import draw_trees
 from privcurve.learners.registry import make
 from privcurve.privacy.curator import Curator
 
@@ -34,7 +34,7 @@ def labels_of(y, n_classes):
 
 
 def nested(model, n_classes):
-    """Return a fitted tree in the form of the reference: nested (question, no, yes), or a class."""
+    """Return a fitted tree as the reference does: a node is (question, no, yes), a leaf a class."""
     splits, children, labels = (part[0] for part in model.model_.forest)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
 
@@ -70,7 +70,7 @@ def test_published_trees_match_the_plain_algorithm(n_classes, criterion, n_split
         made = reference.check_best_first(
             tree, X.tolist(), y.tolist(), triples, n_classes, criterion, n_splits
         )
-        # With the zero-one error gains soon are 0, so there may be only one split.
+        # With the zero-one error, splits below the root may have no gain, so one split is enough.
         least = 1 if criterion == "zero_one" else min(n_splits, 6)
         assert least <= made <= n_splits
 
@@ -123,11 +123,11 @@ def test_the_proved_tree_of_one_machine_is_topdown(epsilon, delta):
 
 @pytest.mark.parametrize("name", ["distributed_topdown", "random_trees"])
 def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name, monkeypatch):
-    """Without noise the model is the same for any number of parties."""
+    """If the noise is removed, models with any number of parties are equal."""
 
     def draw_the_same(questions, n, depth, rng):
-        # The generator has already drawn the placement, and a seed for each party. Draw trees from
-        # another generator: so they do not depend on the number of parties.
+        # The generator `rng` has already drawn the placement and one seed per party, so its state
+        # depends on the number of parties. Another generator makes the trees equal.
         return draw_trees(questions, n, depth, np.random.default_rng(1))
 
     monkeypatch.setattr("privcurve.learners.random_trees.draw_trees", draw_the_same)
@@ -170,7 +170,7 @@ def test_models_are_readable():
     lines = str(boosted.model_).splitlines()
     assert lines[0] == "tree 1"
     assert lines[1].endswith("?")
-    # The second leaf, with the value values[1], has the rows on the yes side.
+    # The leaves are in the order no, yes: values[1] belongs to the rows that answer yes.
     values = boosted.model_.values[0, :, 0]
     assert lines[2].strip() == f"yes: {values[1]:+.4f}"
     assert lines[3].strip() == f"no: {values[0]:+.4f}"

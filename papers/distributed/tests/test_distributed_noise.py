@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.holders.holder import HolderRows, LocalHolder, published_scale
-from privcurve.holders.sums import Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.form import bin_codes
+from privcurve.learners.holders.holder import HolderRows, LocalHolder, published_scale
+from privcurve.learners.holders.sums import Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.papers.distributed.learners.distributed_topdown.best_first import (
     BestFirstPlan,
     grow_best_first,
@@ -30,7 +30,7 @@ SHARED = {"criterion": "gini", "leaf_share": 0.25, "n_splits": 8, "epsilon": 2.0
 
 
 class Noted(LocalHolder):
-    """A party that records the vote rates and noise scales of the requests that it gets."""
+    """A party that records the vote rates and noise scales of the requests to it."""
 
     def __init__(self, n, seed):
         rng = np.random.default_rng(seed)
@@ -67,16 +67,16 @@ class Noted(LocalHolder):
 
 
 def test_published_budgets_are_as_printed():
-    """The budget of level d is a_d = (1 − LPF)·α·B(d), as printed.
+    """Budgets are as in the paper: depth d has a_d = (1 − LPF)·α·B(d).
 
-    The split of the root gets all of a_1, a split below it half of its a_d.
+    The split of the root spends all of a_1; a split below the root spends half of its a_d.
     """
     decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
     assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
     assert [decay.split_budget(d) for d in (1, 2, 3)] == [0.75, 0.1875, 0.09375]
     assert decay.weight_scale(2) == 2 / 0.375
-    # The noise of counts is Lap(3|H|/α′) for |H| questions; the noise of a label's count is
-    # Lap(1/(LPF·α)), and Lap(2/(LPF·α)) on one machine.
+    # The paper's noise is Lap(3|H|/α′) for the counts of |H| questions, and Lap(1/(LPF·α)) for a
+    # count of a label, but Lap(2/(LPF·α)) on one machine.
     assert decay.families_scale(0.5, 7) == 42.0
     assert decay.label_scale == 2.0
     single = published_holders(protocol="single", budget="decay", **SHARED)
@@ -88,8 +88,9 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # The published noise is for an added record; a replaced record costs twice as much. With a
-        # uniform budget, a chain of 8 splits costs 9/8 of this (A6).
+        # The published noise is scaled for an added record, and a replaced record costs twice as
+        # much: 2 times the claimed ε of 2. With a uniform budget, a chain of 8 splits costs 9/8 of
+        # this (A6).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),
@@ -113,30 +114,31 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
         assert set(holder.scales["weights"]) <= {2 / 0.375, 2 / 0.1875}
         assert set(holder.scales["labels"]) == {2.0}
         if protocol == "noisy_counts":
-            # The first request is about the root, the second about its children.
+            # The first request is about the root, at depth 1; the second about the root's children.
             scale = holder.scales[f"families of {n_questions}"]
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Half of α′ pays for the votes, half for the counts of the questions with a vote: one
-            # question per party.
+            # Votes spend half of α′, and counts of the voted questions the other half. Two parties
+            # vote for two questions.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """The noise of votes is Lap(2Δ(m)/α′), with Δ(m) = 20/m for Gini and m ≥ 2 records.
+    """The noise of votes is Lap(2Δ(m)/α′), with Δ(m) = 20/m for Gini and a party of m ≥ 2 records.
 
-    A party with one record uses Δ(2).
+    A party with one record uses Δ(2), because the paper's formula needs m ≥ 2.
     """
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 
 def test_a_proved_vote_is_calibrated_to_its_own_holder():
-    """The rate of a party's votes is ε/(2F₁(m)), where m is its own number of records.
+    """The rate of a party's votes is ε/(2F₁(m)), where m is the number of the party's own records.
 
-    F₁(m) is 4(m − 1)/m for Gini, and 2 on the last level, whose criterion is the error.
+    The sensitivity F₁(m) is 4(m − 1)/m for Gini; on the last level, which uses the zero-one error,
+    it is 2.
     """
     sizes = (20, 200)
     holders = [Noted(n, n) for n in sizes]
@@ -146,13 +148,15 @@ def test_a_proved_vote_is_calibrated_to_its_own_holder():
     )  # fmt: skip
     plan = LevelsPlan(QUESTIONS, 2, 220, "gini", 2, noise)
     grow_by_levels(holders, plan, Sums(2), Transcript(2))
-    # Each level gets half of ε, 0.4 of it for votes and the rest for histograms.
+    # Each of the two levels gets half of ε = 5; votes spend 0.4 of this, that is 1, and histograms
+    # 1.5.
     for n, holder in zip(sizes, holders, strict=True):
         (first, *later) = holder.rates
         assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
         assert later
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
-        # One or two columns have votes. A replaced record changes two cells of each of them.
+        # Histograms are for one or two voted columns. In each column, a replaced record changes two
+        # counts.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
 
 

@@ -1,4 +1,4 @@
-"""Test distributed learners: parties in other processes, messages, and unusual records."""
+"""Test distributed learners: parties in other processes, sizes of messages, and unusual records."""
 
 import itertools
 import pickle
@@ -11,10 +11,10 @@ from holder_process import Process
 from made_learners import small_problem
 
 from privcurve.audit.pairs import records
-from privcurve.holders.holder import NONE
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
+from privcurve.learners.holders.holder import NONE
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.registry import estimator_class, make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.budget import PROVED
@@ -24,8 +24,8 @@ from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
-# Number of questions: one for each bin of the two unordered columns, and for each threshold of the
-# others.
+# Number of questions: one for each bin of the two unordered columns (2 and 3 bins), and one for
+# each threshold of the two ordered columns (5 and 10 bins).
 N_QUESTIONS = 2 + 4 + 3 + 9
 WIDTH = sum(N_BINS)
 PUBLISHED = {"calibration": "published", "n_splits": 6}
@@ -82,8 +82,8 @@ def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
         assert a.transcript_ == b.transcript_, setting
         result, other = a.privacy_, b.privacy_
         assert replace(result, exclusions=()) == replace(other, exclusions=()), setting
-        # The fit does not see what was released in other processes, so that its statement has all
-        # exclusions that are possible.
+        # A fit cannot see what parties in other processes released. Its statement therefore has
+        # every exclusion that may apply, and may have more than the statement of one process.
         more = {*other.exclusions} - {*result.exclusions}
         assert {*result.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
@@ -93,7 +93,7 @@ def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
 
 
 class Kept(Transcript):
-    """A transcript that keeps what the server sees: single messages or, if secure, their sum."""
+    """A transcript that stores what the server sees: single messages or, if secure, sums."""
 
     def __init__(self, n_holders):
         super().__init__(n_holders)
@@ -113,7 +113,7 @@ class Kept(Transcript):
 
 
 def kept(name, monkeypatch, **parameters):
-    """Return the transcript of a fit, with the messages that its server saw."""
+    """Fit a learner, and return its transcript with the stored messages (:class:`Kept`)."""
     monkeypatch.setattr(sys.modules[estimator_class(name).__module__], "Transcript", Kept)
     return fitted(name, parameters).transcript_
 
@@ -124,9 +124,9 @@ def test_bytes_of_published_trees_follow_their_formula(protocol, epsilon):
     measures = fitted("distributed_topdown", options).measures_
     splits, votes = (measures["n_nodes"] - 1) // 2, protocol == "local_rnm"
     assert splits > 1
-    # A party sends a weight for each node except the root; label counts for each leaf; and for each
-    # node the counts of all questions or, with votes, a vote of two bytes and the counts of the
-    # three parties' questions.
+    # Each party sends 8 bytes for the weight of each node except the root, and two label counts for
+    # each leaf. For each node it sends the counts of all questions; or, with votes, a vote of 2
+    # bytes and the counts of the three questions for which the three parties voted.
     of_node = 2 + 3 * 8 * 8 if votes else N_QUESTIONS * 8 * 8
     each = (1 + 2 * splits) * of_node + 2 * splits * 8 + (splits + 1) * 2 * 8
     assert measures["bytes_per_holder"] == each
@@ -154,7 +154,7 @@ def test_bytes_of_proved_messages_follow_their_formula(trust, size, n_classes):
 
 
 def test_sums_over_many_records_are_sent_in_more_bits():
-    """Beyond 2²⁰ records, sums of clipped residuals need more than 32 bits."""
+    """For 2²¹ records in all, sums of clipped residuals need more than 32 bits."""
     X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
     model = learner("random_trees", n_trees=2, batch=1, depth=1, random_state=0)
     few, many = (model.fit(X, y, [n, n]).measures_ for n in (2**18, 2**20))
@@ -175,7 +175,7 @@ def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_aske
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
-    """At most 5 % of the noisy numbers in messages are integers, as happens by chance."""
+    """Fewer than 5 % of the noisy numbers in a message are integers, which happens by chance."""
     name, parameters = setting
     seen = kept(name, monkeypatch, **parameters)
     votes = [numbers for numbers in seen.single if numbers.dtype == np.uint16]
@@ -188,21 +188,21 @@ def test_no_message_has_an_exact_count(setting, monkeypatch):
     assert len(seen.single) == (len(votes) if hidden else len(votes) + len(counts))
     best = parameters.get("protocol") == "single"
     for numbers in counts:
-        # One machine sends the chosen question with the count. The question shows whether a node
-        # has fewer than two records; the statement excludes this leak.
+        # One machine sends the chosen question, an exact integer, with the noisy gain. The question
+        # NONE shows that the node has fewer than two records; the statement excludes this leak.
         if best and numbers.shape == (2,) and numbers[0] == np.rint(numbers[0]):
             numbers = numbers[1:] if numbers[0] != NONE else np.full(1, 0.5)
         assert (numbers == np.rint(numbers)).mean() < 0.05
 
 
 def test_without_noise_counts_are_exact(monkeypatch):
-    """Without noise the counts are exact: the test above would find them."""
+    """Without noise the counts are exact, so the test above would notice counts without noise."""
     counts = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1).single
     assert sum(table[:, :2].sum() for table in counts) == 300
     assert all(np.array_equal(table, np.rint(table)) for table in counts)
 
 
-# Placement, protocols, strange records --------------------------------------------------
+# Placement, protocols, unusual records --------------------------------------------------
 
 
 @pytest.mark.parametrize("calibration", ["published", "proved"])
@@ -227,7 +227,8 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     by_value = placement in ("label", "column") and trust != "central"
     assert statement.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
     assert (f"placement = '{placement}': records are dealt" in str(statement)) == by_value
-    # A single party has all records, for every placement.
+    # With a single party the claim is proved for every placement, because no record can move to
+    # another party.
     assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED
     assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
 
@@ -244,7 +245,7 @@ def test_the_proof_of_published_counts_excludes_records_that_move():
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
 @pytest.mark.parametrize("trust", ["local", "secure_sum"])
 def test_holders_without_records_send_only_noise(name, epsilon, trust):
-    """If parties outnumber records, parties without records send as many bits as the others."""
+    """With more parties than records, parties without records send as many bits as others."""
     parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
     some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
     model = fitted(name, {**parameters, **some}, n=9)
@@ -255,7 +256,7 @@ def test_holders_without_records_send_only_noise(name, epsilon, trust):
 
 @BOTH
 def test_holders_of_one_class_each(name):
-    """If each party has records of one class only, the model still learns both classes."""
+    """If each party has records of only one class, the model still learns both classes."""
     X, _, _ = small_problem()
     parameters = {"placement": "column", "n_holders": 2, "epsilon": np.inf}
     X = X[np.argsort(X[:, 0], kind="stable")]
@@ -265,7 +266,7 @@ def test_holders_of_one_class_each(name):
 
 
 def test_a_domain_without_questions_gives_one_answer():
-    """With one bin in each ordered column there is no question, and the fit still works."""
+    """If each column is ordered and has one bin, there is no question, and the fit still works."""
     X, y = np.zeros((30, 2), dtype=np.uint8), np.array([1] * 20 + [-1] * 10)
     assert len(list_questions(np.array([1, 1]), (True, True)).columns) == 0
     for name, parameters in SETTINGS[:2] + SETTINGS[3:6]:

@@ -21,10 +21,10 @@ from privcurve.privacy.ledger import REFUTED
 
 @pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
-    """With published noise the privacy loss exceeds ε = 1; on one machine it has no bound.
+    """The loss of published noise exceeds the claimed ε = 1; on one machine it is infinite.
 
-    A record that moves between two leaves costs 1 for the leaves, 1/2 for the counts of the root,
-    1/4 for the counts of its children and 1/16 for the counts of a grandchild.
+    If a record moves between two leaves, the counts of leaves lose 1, the counts of the root's
+    questions 1/2, of its children's questions 1/4, and of a grandchild's questions 1/16.
     """
     counts = audit_rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
     assert counts == pytest.approx(1 + 1 / 2 + 1 / 4 + 1 / 16, rel=1e-6)
@@ -43,11 +43,11 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
 
 
 def one_passes_all(n_holders, size):
-    """Return neighbouring tables in which the replacement of one record changes all parties.
+    """Return neighbouring tables in which replacing one record changes the records of every party.
 
-    Records are dealt to parties in the order of the first column. The first record moves to the
-    end, so that each party passes a record on to the previous one. Labels and the second column
-    alternate from party to party.
+    Records are dealt to parties in the order of the first column. The replaced record moves from
+    the first to the last position, so that each party's first record moves to the previous party.
+    Labels and the second column alternate from party to party.
     """
     n = n_holders * size
     sides = []
@@ -76,15 +76,15 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
         assert status == PROVED
         assert worst_answers(learner, pair) <= 1 + 1e-6
     else:
-        # All parties send other answers, so their losses add up. Without votes each party loses all
-        # of ε by its histogram.
+        # Every party's answer changes, so the privacy losses of all parties add up. Without votes,
+        # each party loses all of ε through its histograms.
         assert status == REFUTED
         assert worst_answers(learner, pair) == pytest.approx(loss, abs=5e-3)
 
 
 @pytest.fixture
 def _forget_calibrations():
-    """Clear the cache of `level_holders` around a test that replaces a function which it calls."""
+    """Clear the cache of `level_holders` before and after a test that replaces functions in it."""
     noise.level_holders.cache_clear()
     yield
     noise.level_holders.cache_clear()

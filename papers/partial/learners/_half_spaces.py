@@ -1,4 +1,4 @@
-"""Weighted votes of half-spaces: boosting rounds, with or without a public classifier (BRC)."""
+"""Boost half-spaces to a weighted vote, with or without a public classifier (BRC)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .brc import HalfSpaceParameters
 
 
 class PrivateWeights:
-    """The weights of the records in one fit; all are 1 at first.
+    """The boosting weights of the records in one fit; each weight is 1 at first.
 
-    Given the released α and the classifiers so far, the weight of a record depends only on the
-    record itself. `noise` has the caps of weights, and says whether errors or edges are estimated.
+    For given released α and classifiers, the weight of a record depends only on the record itself.
+    `noise` has the caps of weights, and says whether errors or edges are estimated.
     """
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
@@ -36,40 +36,42 @@ class PrivateWeights:
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
-        # Whether to estimate the edge; and the number by which the total weight of right minus
-        # wrong records is divided to get the edge.
+        # A pair: whether to estimate the edge; and the divisor that converts the weight of right
+        # minus wrong records to the edge.
         self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
     def each(self) -> Floats:
-        """The weight of one record of each row."""
+        """For each row, the weight of one of the row's records."""
         return self._each / self._unit
 
     def estimate(self, wrong: Bools) -> float:
-        """Return the exact (sealed) weighted error or edge of a classifier.
+        """Return the exact, sealed, weighted error or edge of a classifier.
 
         `wrong` says which rows the classifier predicts wrongly.
         """
         return _compute_error(self._each, self._counts, wrong, *self._kind)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
-        """Return the utility of all thresholds in [−R, R], for projections `sums` and R = `reach`.
+        """Return the utility of all thresholds in [−R, R], as a step function; R is `reach`.
 
-        The utility of a threshold is |½ − error|, or |edge|. Its sensitivity is the sensitivity of
-        the error or edge. It is constant on each piece between two projections.
+        `sums` are the rows' projections on the normal of the half-space. The utility of a threshold
+        is |½ − error|, or |edge|; it is constant between two neighbouring projections. The
+        sensitivity of the utility equals the sensitivity of the error or edge.
 
         Returns
         -------
         ends : ndarray of shape (n_rows + 2,)
-            The ends of the pieces, increasing.
+            The ends of the steps, in increasing order.
         utilities : ndarray of shape (n_rows + 1,)
-            The utility on each piece.
+            The utility on each step.
         """
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α, unless the product is beyond a cap."""
-        # e^α must not overflow; e^700 is enough, as all products are then beyond the cap.
+        """Multiply the weights of wrong records by e^α, unless a product is beyond a cap."""
+        # The limit 700 avoids overflow of e^α. It changes no weight, because a product with e^700
+        # is beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
 
 
@@ -89,8 +91,9 @@ def _compute_utility(
 ) -> tuple[Floats, Floats]:
     order = np.argsort(sums, kind="stable")
     mass, positive = (weights * counts)[order], positive[order]
-    # A threshold classifies rows below it as negative, and rows above it as positive.
-    # When it passes a row, the row becomes wrong if it is positive, and right if it is negative.
+    # A threshold classifies rows with smaller sums as negative, and rows with larger sums as
+    # positive. If the threshold moves past a row, a positive row becomes wrong and a negative row
+    # becomes right.
     turned = np.cumsum(np.where(positive, mass, -mass))
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()
     ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
@@ -101,15 +104,15 @@ def _compute_utility(
 
 @kernel(rows=1)
 def places(codes: Codes, n_bins: Ints) -> Floats:
-    """Return the scaled columns, of shape (n_columns, n_rows), as the kernels take them."""
+    """Return scaled columns, of shape (n_columns, n_rows), in the memory layout of the kernels."""
     return np.ascontiguousarray(scale_codes(codes, n_bins, order="F").T)
 
 
 class Vote(NamedTuple):
-    """The classifier of one round and its weight.
+    """The classifier of one round, and the weight `alpha` of its vote.
 
-    It votes by the sign of coefficients·x + intercept, where x are the scaled columns: either all
-    public or all private ones. `alpha` is the weight of its vote.
+    Its vote is the sign of coefficients·x + intercept, where x are scaled columns: all public
+    columns if `public`, else all private columns.
     """
 
     alpha: float
@@ -119,7 +122,7 @@ class Vote(NamedTuple):
 
 
 class HalfSpace(NamedTuple):
-    """A proposed half-space in the private columns, and which rows it classifies as positive."""
+    """A proposed half-space in the private columns; `positive` says which rows are inside."""
 
     coefficients: Floats
     intercept: float
@@ -127,13 +130,13 @@ class HalfSpace(NamedTuple):
 
 
 class Proposer(Protocol):
-    """The interface of an object that proposes the private classifier of each round."""
+    """Interface of an object that proposes the private classifier of each round."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         """Return the half-space of round `t`.
 
-        It may depend on the records only through released numbers: `alphas` of the earlier rounds,
-        and answers that the proposer itself asks with noise.
+        The half-space may depend on the records only through released numbers: the `alphas` of the
+        earlier rounds, and noisy answers for which the proposer asks the curator.
         """
 
 
@@ -145,8 +148,8 @@ class Rounds:
     votes : list of Vote
         One vote per round.
     alphas : list of float
-        The α of each round that changed the weights of records; 0 if the round did not change them,
-        because the public classifier voted.
+        For each round, the α by which the private weights changed: 0 if the public classifier
+        voted, which changes no private weight.
     """
 
     def __init__(
@@ -203,7 +206,7 @@ class Rounds:
 
 
 def private_vote(space: HalfSpace, alpha: float) -> Vote:
-    """Return the vote for a half-space of private columns."""
+    """Return the vote for a half-space of private columns, with the weight `alpha`."""
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
@@ -218,18 +221,19 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
     n_rounds : int
         T, the number of rounds.
     largest, smallest : float
-        The caps of a record's weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+        The upper and lower cap of a record's weight: c₂ ≥ 1 and 1/c₁ ≤ 1.
     public_columns : sequence of int or None
-        Positions of public columns; the label is public then. None: nothing is public.
+        Positions of public columns. With a sequence, even an empty one, the label is public, too;
+        with None nothing is public.
 
     Attributes
     ----------
     votes_ : tuple of Vote
         One vote per round.
     n_features_used_ : int
-        Number of columns that the voting half-spaces read.
+        Number of columns on which the votes depend.
     n_records_ : int
-        Number of training records (the sum of the counts).
+        Number of training records.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
@@ -238,7 +242,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
     _roles: Roles = field(init=False)
 
     def _read_roles(self) -> Roles:
-        """Return which columns are public according to the parameters."""
+        """Return which columns are public and which are private, according to the parameters."""
         return Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
 
     def _restore(self) -> None:
@@ -248,13 +252,13 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
         require(all(widths), "its half-spaces are of other columns")
 
     def _n_voting(self) -> int:
-        """Return how many of the first rounds vote; all of them by default."""
+        """Return how many of the first rounds vote; in this class all rounds vote."""
         return len(self.votes_)
 
     def _boost(
         self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
     ) -> Rounds:
-        """Run all rounds, with a public classifier if columns are public, and set the votes."""
+        """Run all rounds, with a public classifier if there are public columns; set `votes_`."""
         rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
         public = self._roles.public
         if public is None:
@@ -273,7 +277,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
 
     @property
     def joins_columns(self) -> bool:
-        """True, because a half-space may combine columns, perhaps in few cells of the domain."""
+        """True: a half-space may combine columns, so the score may not be a sum over columns."""
         return True
 
     def _points(self, codes: Codes, public: bool) -> Floats:
@@ -291,7 +295,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier, HalfSpaceParam
         return np.asarray(self._stage_scores(codes)[-1])
 
     def _stage_scores(self, codes: Codes) -> Floats:
-        """Return the scores of each row after each voting round: (n_rounds, n_rows)."""
+        """Return the score of each row after each voting round, of shape (n_rounds, n_rows)."""
         votes = self.votes_[: self._n_voting()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):

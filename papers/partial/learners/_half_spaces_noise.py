@@ -1,4 +1,4 @@
-"""Noise and privacy statement of boosted half-spaces (BRC).
+"""Calibrate the noise of boosted half-spaces (BRC), and make their privacy statement.
 
 The method is by Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private
 Features. Proofs: papers/partial/proofs.md, 'BRC'.
@@ -28,19 +28,20 @@ from privcurve.privacy.sensitivity.impurity import check_n
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
     """Return the published sensitivity Δ = c₁c₂/n of BRC's error, for replace-one neighbours.
 
-    It is valid, but too large by the factor 1 + (c₁c₂ − 1)/n. Source: papers/partial/proofs.md,
-    'BRC'.
+    It is valid, but larger than necessary by the factor 1 + (c₁c₂ − 1)/n. Source:
+    papers/partial/proofs.md, 'BRC'.
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / n
 
 
 def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity Δ_t of BRC's error in the round that follows these α.
+    """Return the sensitivity Δ_t of BRC's error in round t, given the α of the earlier rounds.
 
-    Δ_t = w̄/((n − 1)w̲ + w̄), where w̄ = min(c₂, e^{Σα⁺}) is the largest possible weight of a record
-    and w̲ = max(1/c₁, e^{Σα⁻}) the smallest one, with sums over the rounds before t; Δ₁ = 1/n.
-    Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
+    Δ_t = w̄/((n − 1)w̲ + w̄). Here w̄ = min(c₂, e^{Σα⁺}) is the largest possible weight of a
+    record, and w̲ = max(1/c₁, e^{Σα⁻}) the smallest one; the sums are over the positive and over
+    the negative α of the earlier rounds. Δ₁ = 1/n. The formula is proved for replace-one neighbours
+    (papers/partial/proofs.md, 'BRC').
     """
     _check_brc(n, c1, c2)
     fall = arithmetic.total(np.minimum(np.array(alphas, dtype=np.float64), 0.0))
@@ -49,10 +50,10 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 
 
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity w̄/n of BRC's edge in the round that follows these α.
+    """Return the sensitivity w̄/n of BRC's edge in a round, given the α of the earlier rounds.
 
-    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. Replace-one. Source:
-    papers/partial/proofs.md, 'Edge' (proved).
+    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. The formula is proved for
+    replace-one neighbours (papers/partial/proofs.md, 'Edge').
     """
     _check_brc(n, 1.0, c2)
     return _largest_weight(c2, alphas) / n
@@ -81,11 +82,11 @@ OF_INTERCEPTS = "papers/partial/proofs.md, 'Intercepts'"
 
 @dataclass(frozen=True)
 class BRCNoise:
-    """The noise of each round of a fit, given the α of the earlier rounds.
+    """The noise of each round of a fit, as a function of the α of the earlier rounds.
 
-    Given the released α, the weight of a record depends only on the record itself, and classifiers
-    do not depend on the data. So the sensitivity Δ_t of the estimate in round t is known, and the
-    noise is in proportion to it.
+    For given released α and half-spaces, the weight of a record depends only on the record itself.
+    So the sensitivity Δ_t of the error or edge in round t is public, and the noise is in proportion
+    to it.
     """
 
     learner: str
@@ -95,11 +96,13 @@ class BRCNoise:
     largest: float  # the upper cap, c₂
     epsilon: float
     delta: float
-    # `published`: the noise is Lap(c₁c₂T/(εn)) for any δ (Theorems 3 and 4; T rounds).
-    # `proved`: it is Lap(Δ_tT/ε) for δ = 0; for δ > 0 it is Gaussian, in proportion to Δ_t.
+    # `published`: Laplace noise of scale c₁c₂T/(εn) in each of T rounds, for any δ (Theorems 3 and
+    # 4). `proved`: Laplace noise of scale Δ_tT/ε if δ = 0, else Gaussian noise in proportion to
+    # Δ_t.
     calibration: str
     estimate: str = ERROR  # the estimated quantity: `error` or `edge`
-    # The share of the budget for the private choice of thresholds; 0 if they are drawn instead.
+    # The share of the budget that pays for choosing thresholds by the records; 0 if thresholds are
+    # drawn without the records.
     choice_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -118,16 +121,16 @@ class BRCNoise:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
-        """Return Δ_t of the round that follows the rounds with these α."""
+        """Return the sensitivity Δ_t of the next round, given the α of all earlier rounds."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
         return _round_sensitivity(self, tuple(alphas))
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
-        """Convert a released estimate to α, the weight of the classifier's vote.
+        """Convert a released error or edge to α, the weight of the classifier's vote.
 
-        A proved estimate is first clipped to its public range, which is post-processing; a
-        published one is not.
+        A proved estimate is first clipped to its public range, which is post-processing. A
+        published estimate is not clipped, as in the paper.
         """
         edge = self.estimate == EDGE
         if self.calibration != PUBLISHED:
@@ -137,7 +140,7 @@ class BRCNoise:
         return released if edge else 0.5 - released
 
     def choice_call(self, alphas: Sequence[float]) -> Call:
-        """Return the call that chooses the next round's threshold by |½ − error|, or |edge|."""
+        """Return the call that chooses the next round's threshold, by |½ − error| or |edge|."""
         if not is_private(self.epsilon) or self.choice_share == 0:
             return EXACT
         what = f"round {len(alphas) + 1}: choice of a threshold"
@@ -146,7 +149,7 @@ class BRCNoise:
         return call_of(choice.entries(self._amounts()[1], self._is_pure)[0])
 
     def estimate_call(self, alphas: Sequence[float]) -> Call:
-        """Return the call that estimates the error, or edge, of the next round's classifier."""
+        """Return the mechanism call for the error, or edge, of the next round's classifier."""
         if not is_private(self.epsilon):
             return EXACT
         what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
@@ -157,10 +160,11 @@ class BRCNoise:
         return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
-        """Return the budgets of a round for its estimate and its choice, and the accountant.
+        """Return a round's budget for the estimate, its budget for the choice, and the accountant.
 
         The budget of the estimate is its sensitivity divided by its noise scale. The budget of the
-        choice of a threshold is its ε or, with δ > 0, its range of privacy losses (bounded range).
+        choice of a threshold is its ε if δ = 0, else the range of its privacy losses (bounded
+        range).
         """
         share, rounds = self.choice_share, self.n_rounds
         if self._is_pure:
@@ -176,10 +180,10 @@ class BRCNoise:
         return gaussian * scale, ranged * scale, accountant
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Return the statement of a fit.
+        """Return the privacy statement of a fit.
 
-        `alphas` has the α of each round, or 0 if the round did not change the weights; `public` the
-        positions of public columns, or None.
+        `alphas` has, for each round, the α by which the private weights changed (0 if the public
+        classifier voted). `public` has the positions of public columns, or is None.
         """
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
@@ -199,7 +203,7 @@ class BRCNoise:
 
 @lru_cache(maxsize=4096)
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
-    # Cached, as each round needs it several times.
+    # The result is cached because each round needs it several times.
     if noise.estimate == EDGE:
         return brc_edge(noise.n, noise.largest, alphas)
     return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

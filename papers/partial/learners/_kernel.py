@@ -1,7 +1,7 @@
-"""Kernels for boosting half-spaces: which rows are in them, and fixed-point weights of records.
+"""Compute which rows are in half-spaces, and update the fixed-point weights of records.
 
-A weight is an integer multiple of 1/unit, so that sums are exact: they do not depend on the order
-of the rows, and are the same for one row with the count m as for m equal rows.
+A weight is an integer multiple of 1/unit, so that sums of weights are exact: they do not depend on
+the order of the rows, and are the same for one row with the count m as for m equal rows.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.jit import jit
 
-# Maximum number of fractional bits of a weight. Rounding to them is far below any noise.
-# A weight times a float64 is exact to the last of these bits.
+# Maximum number of fractional bits of a weight: rounding to multiples of 2^−40 changes it by far
+# less than any noise.
 LARGEST_BITS = 40
 
-# Number of rows in a block, such that all columns of a block fit into the cache.
+# Rows are processed in blocks of this number, so that a block of all columns fits into the CPU
+# cache.
 BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Return how many fractional bits weights may have if a sum of n must fit in 62 bits.
+    """Return how many fractional bits weights may have, so that a sum of `n` fits in 62 bits.
 
     A weight is at most `largest`.
     """
-    # `top` is ⌈log₂ largest⌉.
+    # Below, `top` is ⌈log₂ largest⌉: the number of bits of the integer part of a weight.
     share, top = math.frexp(largest)
     top -= share == 0.5
     return min(LARGEST_BITS, 52 - top, 62 - top - (n - 1).bit_length())
@@ -34,9 +35,10 @@ def weight_bits(n: int, largest: float) -> int:
 
 @jit
 def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) -> None:
-    """Add to `out` the products a·x of the rows x from `start` on, in the order of columns.
+    """Add to `out` the products a·x of the rows x, from row `start` on.
 
-    `points` has shape (n_columns, n_rows), and `coefficients` are a.
+    `points` has shape (n_columns, n_rows); `coefficients` is a. Columns are added in their order,
+    so that rounding is the same on every machine.
     """
     end = start + len(out)
     for j in range(len(points)):
@@ -48,10 +50,10 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
 
 @jit
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
-    """Return a·x of each row x for several vectors a, of shape (n_vectors, n_rows).
+    """Return the product a·x of each vector a and each row x, of shape (n_vectors, n_rows).
 
-    `points` has shape (n_columns, n_rows), and `coefficients` (n_vectors, n_columns). Terms are
-    added in the order of columns.
+    `points` has shape (n_columns, n_rows), and `coefficients` (n_vectors, n_columns). Columns are
+    added in their order, so that rounding is the same on every machine.
     """
     n_rows = points.shape[1]
     projections = np.zeros((len(coefficients), n_rows))
@@ -64,9 +66,10 @@ def project_rows(points: Floats, coefficients: Floats) -> Floats:
 
 @jit
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
-    """Return which rows x have a·x + b > 0, for each pair (a, b): shape (n_vectors, n_rows).
+    """Return whether a·x + b > 0, for each pair (a, b) and row x, of shape (n_vectors, n_rows).
 
-    The projections a·x are not stored.
+    `points` has shape (n_columns, n_rows). Unlike :func:`project_rows`, the function stores the
+    products a·x of one block only.
     """
     n_rows = points.shape[1]
     positive = np.empty((len(coefficients), n_rows), dtype=np.bool_)
@@ -83,7 +86,10 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
 
 @jit
 def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
-    """Return the sum of the weights of wrong records, and of all records."""
+    """Return the total weight of the wrong records, and of all records.
+
+    `weights` has the weight of one record for each row, `counts` the number of equal records.
+    """
     missed = 0
     total = 0
     for i in range(len(weights)):
@@ -98,7 +104,8 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 
-    A product is rounded down. If it is outside the caps, the weight stays as it is.
+    A product is rounded down. If it is below `lowest` or above `highest`, the weight does not
+    change.
     """
     for i in range(len(weights)):
         if wrong[i]:

@@ -1,4 +1,4 @@
-"""The weights of BRC in plain Python, record by record, as a reference for tests."""
+"""Compute the weights of BRC in plain Python, record by record, as a reference for tests."""
 
 import math
 
@@ -6,9 +6,9 @@ from privcurve.papers.partial.learners._kernel import weight_bits
 
 
 class Weights:
-    """Weights of records as fixed-point integers.
+    """Boosting weights of records, as fixed-point integers in units of 1/`unit`.
 
-    A weight that an update would move beyond a cap stays as it is.
+    If an update would move a weight beyond a cap, the weight does not change.
     """
 
     def __init__(self, n, smallest, largest):

@@ -1,4 +1,4 @@
-"""Deliberate mistakes in boosted half-spaces and in PATE, which the audit must find."""
+"""Plant deliberate mistakes in boosted half-spaces and in PATE, which the audit must find."""
 
 from dataclasses import replace
 
@@ -22,11 +22,12 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
-# Four teachers: the answer about a training record changes most if all teachers agree about it.
+# Four teachers, because the answer about a training record changes most if all teachers change
+# their votes about it.
 OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
-# With little noise both classifiers, the public and the private one, win some rounds.
+# With little noise, the public classifier wins some rounds and the private one others.
 SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
 BOX = Case("dp_logistic_regression", {"noise": "box"})
 PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
@@ -41,20 +42,20 @@ def noise_for_half_an_error(original, self, alphas):
 
 @breaks(SENSITIVITY, BRC)
 def weights_without_caps(patch):
-    """Weights grow beyond the caps that the noise assumes."""
+    """Let weights grow beyond the caps that the noise assumes."""
     caps = property(lambda self: (1, 1000 * self._unit), lambda self, caps: None)
     patch.setattr(PrivateWeights, "_caps", caps, raising=False)
 
 
 @replacement_of(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
 def errors_of_chosen_thresholds(original, self, sums, positive, reach):
-    """The utility of thresholds is the error, but the noise is for the edge (as once in BRC)."""
+    """Choose thresholds by the error, with noise for the edge (as an old version of BRC did)."""
     return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 
 @replacement_of(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
 def the_best_threshold(original, self, call, ends, scores):
-    """The exponential mechanism is called, but its result is replaced by the best threshold."""
+    """Call the exponential mechanism, but return the best threshold instead of its result."""
     original(self, call, ends, scores)
     ends, scores = open_values((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
@@ -63,7 +64,7 @@ def the_best_threshold(original, self, call, ends, scores):
 
 @replacement_of(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
 def columns_scaled_by_their_extremes(original, self, codes, public):
-    """Columns are scaled by their smallest and largest value in the records."""
+    """Scale columns by their smallest and largest value in the records."""
     given = original(self, codes, public)
     low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
     return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
@@ -71,14 +72,14 @@ def columns_scaled_by_their_extremes(original, self, codes, public):
 
 @replacement_of(Curator, "threshold", CONTROL, Case("brc", EM))
 def reach_of_the_records(original, self, call, ends, scores):
-    """Thresholds are chosen between the smallest and the largest projection of a record."""
+    """Choose thresholds between the smallest and the largest projection of a record."""
     ends = open_values(ends)
     return original(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
 @breaks(SEALED, HIDDEN)
 def exact_errors_in_public_rounds(patch):
-    """The model keeps the exact error of a round that the public classifier wins."""
+    """Keep in the model the exact error of each round that the public classifier wins."""
     exact = []
 
     @replacement_of(PrivateWeights, "estimate")
@@ -113,13 +114,13 @@ def noise_for_half_of_the_answers(original, *given):
 
 @replacement_of(answers, "answers_l1", SENSITIVITY, OWN)
 def noise_without_own_answers(original, n_answers, n_teachers):
-    """The noise covers only the change of the answers about other records."""
+    """Scale the noise only for the change of the answers about other records."""
     return 2.0 * (n_answers - 2)
 
 
 @replacement_of(Curator, "signs", CONTROL, PATE)
 def noise_of_answers_by_codes(original, self, call, margins, records=None):
-    """Equal margins get equal answers, so two different answers show that bins differ."""
+    """Draw the same noise for equal margins, so that two different answers show unequal bins."""
     values, which = np.unique(margins, return_inverse=True)
     return original(self, call, values)[which]
 
@@ -130,7 +131,7 @@ def student_of_exact_answers(original, self, call, margins, records=None):
     return margins > 0
 
 
-# The model is released with its teachers, which are not private.
+# The teachers, which are not private, are released with the model.
 replace_constant(
     "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
 )

@@ -1,4 +1,4 @@
-"""Test box plots of trainings."""
+"""Test the figure of box plots over fresh trainings."""
 
 import json
 

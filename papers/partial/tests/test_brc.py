@@ -83,7 +83,7 @@ def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():
     y = np.where(X[:, 0] > 1, 1, -1)
     model = fit(X, y, n_bins=[3], intercept="zero", epsilon=math.inf, n_rounds=15)
     for vote in model.votes_:
-        # The middle bin is scaled to 0, which counts as negative.
+        # The middle bin is scaled to 0, so with intercept 0 a half-space classifies it as negative.
         right = 1.0 if vote.coefficients[0] > 0 else 1 / 3
         assert (vote.alpha > 0) == (right > 0.5)
     assert (model.predict(X) == y).all()
@@ -117,8 +117,8 @@ def test_private_codes_change_no_bit_of_the_public_part():
         before = [m.votes_.index(v) if v else 25 for m, v in zip((left, right), first, strict=True)]
         if min(before) == 25:
             continue
-        # In both fits the first vote of the public classifier is the same, although a private value
-        # differs.
+        # The first vote of the public classifier is equal in both fits, although two private values
+        # of the first record differ.
         assert first[0] == first[1]
         return
     pytest.fail("no round was public")
@@ -150,9 +150,10 @@ def test_adaboost_of_random_classifiers():
 
 
 def test_thresholds_by_the_exponential_mechanism():
-    """Thresholds in [−1, 1] have a density in proportion to e^{ηs} on each piece with score s.
+    """Thresholds in [−1, 1] have a density in proportion to e^{ηs} on each interval with score s.
 
-    Without noise (η = ∞) the best piece is chosen.
+    Without noise (η = ∞) they are in the interval with the best score; the best score of an
+    interval of length 0 does not count.
     """
     ends, scores = np.array([-1.0, -0.5, 0.0, 0.0, 1.0]), np.array([0.1, 0.4, 9.0, 0.2])
     drawn = [draw_piece(ends, scores, 5.0, np.random.default_rng(seed)) for seed in range(4000)]

@@ -22,9 +22,10 @@ def noise_of(n, rounds, calibration="proved", **other):
 
 
 def reached(n, rounds, alphas, c1, c2):
-    """Return the largest change of the last round's error by one replaced record.
+    """Return the largest change of the last round's error if one record is replaced.
 
-    A record's pattern has the rounds that misclassify it. All combinations of patterns are tried.
+    A record matters only by the set of rounds that misclassify it, so all combinations of such sets
+    are tried. `c1` and `c2` give the caps 1/c1 and c2 of weights.
     """
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))
@@ -52,8 +53,8 @@ def test_sensitivity_bounds_the_real_dynamics(n, alphas):
 
 
 def test_sensitivity_is_attained_after_two_rounds():
-    # In the worst case one record has the largest weight and all others the smallest
-    # (papers/partial/proofs.md, 'BRC').
+    # With these α, one record can get the largest weight and all others the smallest weight, which
+    # is the worst case (papers/partial/proofs.md, 'BRC').
     alphas = (math.log(1.4), -math.log(1.4))
     c = 1.4 * (1 + 1e-9)
     bound = sensitivity.brc_delta(4, c, c, alphas)

@@ -34,9 +34,9 @@ def fit(X, y, seed=0, **parameters):
 
 
 def test_margins_of_neighbours():
-    """A replaced record changes one teacher, so it moves the margins of other records by up to 2.
+    """A replaced record changes one teacher, so it changes other records' margins by at most 2.
 
-    All K teachers answer about the record itself, so its own margin moves by up to 2K.
+    All K teachers vote on the replaced record, so its own margin changes by up to 2K.
     """
     rng = np.random.default_rng(0)
     n, k = 24, 4
@@ -59,7 +59,7 @@ def test_margins_of_neighbours():
 
 
 def test_noise_of_training_answers_is_the_records_own():
-    """Equal training rows get independent noise: it must not depend on their bins."""
+    """Equal training rows get independent noise, because noise must not depend on their bins."""
     X = np.zeros((400, 2), dtype=np.uint8)
     y = np.where(np.arange(400) % 2, 1, -1)
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
         ValueError, match=r"at most 0 new rows, because ε pays for 2 answers in addition"
     ):
         model.predict([[2, 2]])
-    # Answers that ε pays for are still given.
+    # This row is not new (its private bin is 1), so its answer costs nothing.
     model.predict([[2, 1]])
 
 
@@ -105,15 +105,15 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     chances = np.exp(-np.abs(margins) / scale) / 2
     spread = np.sqrt((chances * (1 - chances)).sum())
     assert abs(flipped.sum() - chances.sum()) < 5 * spread
-    # Half of this noise would flip far fewer margins.
+    # Noise of half the scale would flip far fewer margins, so the test would notice it.
     assert (np.exp(-2 * np.abs(margins) / scale) / 2).sum() < chances.sum() - 8 * spread
 
 
 def test_equal_answers_of_training_rows_show_equal_codes():
-    """Answers about two training rows reveal whether their private bins are equal.
+    """If training rows are scored, rows with equal private bins always get equal answers.
 
-    If training rows are scored, rows with equal bins get the same answer. So different answers show
-    for certain that bins differ: training rows must not be scored.
+    Different answers then show for certain that the private bins of two training rows differ. This
+    is why training rows must not be scored.
     """
     X, y = records()
     neighbour = X.copy()
@@ -132,7 +132,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     X, y = records()
     model = fit(X, y)
     assert NOT_OWN in model.privacy_.assumptions
-    # A copy of the training rows is another array, and may have rows of other people.
+    # A copy of the training rows is another array, so the model does not recognise it.
     model.predict(X.copy())
     assert model.privacy_.status == "proved"
     with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
@@ -141,7 +141,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     assert (statement.status, statement.proved_epsilon) == ("refuted", np.inf)
     assert ASKED_AGAIN in str(statement)
     assert pickle.loads(pickle.dumps(model)).privacy_ == statement
-    # A new fit has given no answers yet.
+    # A new fit starts with no answers, so its statement is proved again.
     assert model.fit(X, y).privacy_.status == "proved"
 
 
@@ -159,7 +159,7 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
     model = fit(X, y, n_answers=64)
     given = model.predict([[0, 1]])
     other = make(model)
-    assert other.predict([[1, 1]]) == given  # the same private codes
+    assert other.predict([[1, 1]]) == given  # the same private bin as the row [0, 1]
     with pytest.raises(
         ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
     ):
@@ -168,11 +168,11 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
 
 
 def test_a_fork_is_a_copy():
-    """Without the check, each of four processes could give all answers that ε pays for."""
+    """A forked process gives no new answers: else each could give all answers that ε pays for."""
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])
-    model._answers._process += 1  # a child process has another process number
+    model._answers._process += 1  # as in a child process, which has another process id
     model.predict([[0, 1]])
     with pytest.raises(
         ValueError, match=r"a copy of the fitted model .* must get no new rows.*; got 1"
@@ -212,7 +212,7 @@ def test_the_pipeline_asks_no_training_record_again():
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
-    # The scored rows have two bins in the private column, so two answers were given.
+    # The scored rows have two distinct bins in the private column, so two answers were charged.
     assert len(model._answers.given) == 2
 
 

@@ -22,7 +22,7 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **THRESHOLD_STUDY}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Return a request for the figure; `given` changes its options, `learner` the study's entry."""
+    """Return a request for the figure, with options `given` and the study's learner `learner`."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return output_request(
         "thresholds", options, **{**THRESHOLD_STUDY, "learners": {"brc": learner}, **changes}
@@ -30,7 +30,7 @@ def ask(learner=BRC, given=None, **changes):
 
 
 def test_a_threshold_is_the_first_value_that_is_called_positive():
-    edges = [0.0, 1.0, 10.0, 100.0]  # three bins, at −1, 0 and 1 on the learner's scale
+    edges = [0.0, 1.0, 10.0, 100.0]  # edges of three bins, at −1, 0 and 1 on the learner's scale
     rounds = [(1, -1.0, 0.1), (3, -0.01, 0.2), (4, 0.0, -0.3), (5, 0.99, 0.4)]
     frame = threshold_frame(rounds, edges)
     assert frame["threshold"].tolist() == [1, 1, 10, 10]
@@ -48,7 +48,7 @@ def test_thresholds_and_weights_give_every_score():
     assert not any(vote.public for vote in learner.votes_)
     frame = threshold_frame(rounds, data.domain.columns[0].edges)
     assert len(frame) == 20
-    # Each bin of the fine line is a point: the bin is its position.
+    # The dataset has 2,000 positions, and one bin for each: bin and position are equal.
     positions = np.arange(2000)
     sides = np.where(positions[:, None] >= frame["threshold"].to_numpy(), 1, -1)
     X = np.column_stack([positions, np.zeros(2000)]).astype(np.uint16)
@@ -131,7 +131,7 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
     votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
-    # Algorithm 3 of the paper, implemented independently.
+    # An independent implementation of the paper's Algorithm 3.
     rng, weights = np.random.default_rng(1), np.ones(40)
     cuts, alphas = [], []
     for _ in range(6):

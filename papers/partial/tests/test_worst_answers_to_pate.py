@@ -9,7 +9,7 @@ from privcurve.audit.run import VIOLATED
 
 
 def test_answers_about_own_records_match_all_teachers():
-    """If PATE labels a training record, its replacement can flip the votes of all teachers."""
+    """If PATE labels a training record, replacing this record can flip all teachers' votes."""
     row = audit_rows("pate", pairs=own_answer).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] > 3

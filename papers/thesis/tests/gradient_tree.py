@@ -1,4 +1,4 @@
-"""A tree of DPBoost in plain Python, and the exact probabilities of its splits."""
+"""Grow a tree of DPBoost in plain Python, and compute the exact probabilities of its questions."""
 
 import itertools
 
@@ -17,9 +17,9 @@ def says_yes(code, b, thresholds):
 
 
 def candidates(open_codes, thresholds):
-    """Return the questions (column, b) with both answers possible.
+    """Return the questions (column, b) that separate two possible bins.
 
-    `open_codes` has, for each column, the set of bins that can still occur in the node.
+    `open_codes` has, for each column, the set of bins that rows at the node can have.
     """
     return [
         (column, b)
@@ -30,7 +30,7 @@ def candidates(open_codes, thresholds):
 
 
 def scores(rows, gradients, open_codes, thresholds, regularisation):
-    """Return the candidate questions of a node, and the gain of each."""
+    """Return the candidate questions of a node, and the gain of each question."""
     questions = candidates(open_codes, thresholds)
     values = []
     for column, b in questions:
@@ -41,9 +41,9 @@ def scores(rows, gradients, open_codes, thresholds, regularisation):
 
 
 def divided(rows, gradients, open_codes, split, thresholds):
-    """Yield the rows, gradients and possible bins of the yes child and of the no child.
+    """Yield rows, gradients and possible bins of the yes child, then of the no child.
 
-    Without a question (`split` None), the yes child gets all records.
+    Without a question (`split` is None), the yes child gets all rows.
     """
     for side in (True, False):
         if split is None:
@@ -63,8 +63,8 @@ def divided(rows, gradients, open_codes, split, thresholds):
 def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
     """Grow a tree without noise.
 
-    Returns the best question of each node (the first of equals), level by level, and the sum of
-    gradients and number of records of each leaf.
+    Returns the best question of each node, level by level (the first one of several best
+    questions); and a pair for each leaf: the sum of the gradients, and the number of records.
     """
     level = [(list(rows), list(gradients), [set(range(bins)) for bins in n_bins])]
     splits = []
@@ -80,10 +80,10 @@ def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
 
 
 def transcripts(rows, gradients, n_bins, depth, thresholds, regularisation, rate, exponential):
-    """Return all possible trees, with noise in the choice of questions.
+    """Return all trees that can result from noisy choices of questions.
 
-    The keys are the questions of all nodes, level by level; the values are the probability of the
-    tree and the gradients in each leaf.
+    The keys are the questions of all nodes, level by level; the values are pairs: the probability
+    of the tree, and the gradients in each leaf.
     """
     chances = exponential_probabilities if exponential else permute_and_flip_probabilities
     partial = {(): (1.0, [(list(rows), list(gradients), [set(range(b)) for b in n_bins])])}

@@ -1,4 +1,4 @@
-"""Deliberate mistakes in DPBoost and DP bagging, which the audit must find."""
+"""Plant deliberate mistakes in DPBoost and DP bagging, which the audit must find."""
 
 import numpy as np
 from mistakes_any import (
@@ -19,7 +19,7 @@ from privcurve.privacy.sealed import kernel
 
 @replacement_of(DPBaggingClassifier, "_poll", SENSITIVITY, DP_BAGGING)
 def votes_not_divided(original, self, *given):
-    """The votes of all partitions are added, but not divided by the number of partitions."""
+    """Add up the votes of all partitions without dividing by the number of partitions."""
     return int(self.n_partitions) * original(self, *given)
 
 
@@ -38,7 +38,7 @@ def leaves_not_clipped(original, n_trees, rate):
 
 @breaks(SENSITIVITY, DPBOOST)
 def each_tree_has_all_records(patch):
-    """Each tree of an ensemble gets all records, but is charged as if the trees shared them."""
+    """Assign all records to each tree of an ensemble, but charge as if the trees divided them."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
 
     shuffle = replacement_of(Curator, "shuffle")

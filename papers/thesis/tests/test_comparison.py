@@ -1,4 +1,4 @@
-"""Test the comparison of printed numbers of the thesis with ours."""
+"""Test the comparison of the numbers that the thesis prints with ours."""
 
 import math
 from pathlib import Path
@@ -30,8 +30,9 @@ def test_the_printed_tables_are_complete():
 
 
 def test_printed_percentages_are_means_over_the_widths():
-    # This check finds mistakes in our copy of the tables. One mistake is in the thesis itself:
-    # mushroom at ε = 1, where 14.4 of 117 features are 12.31 %.
+    # Each printed percentage must be the printed mean divided by the number of features, which
+    # finds mistakes in our copy of the tables. One mistake is in the thesis itself: mushroom at ε =
+    # 1, where 14.4 of 117 features are 12.31 %.
     frame = printed("sparsity")
     numbers = frame[["features_mean", "features_percent"]].astype(float)
     off = (100 * numbers["features_mean"] / frame["dataset"].map(WIDTHS)).sub(
@@ -62,7 +63,7 @@ def test_a_difference_is_in_standard_errors():
 
 
 def test_sparsity():
-    rows = printed("sparsity").iloc[[5]]  # Table A.1, ε = 0.05: 4.6 ± 0.489
+    rows = printed("sparsity").iloc[[5]]  # Table A.1 at ε = 0.05 prints 4.6 ± 0.489 features
     ours = both(
         epsilon=0.050000000000000003,
         features_mean=[4.6, 6.6],
@@ -77,7 +78,8 @@ def test_sparsity():
     error = math.hypot(0.489 / 2, 0.1 / math.sqrt(12))
     assert table.loc["features_mean", "proved_difference"] == pytest.approx(2 / error)
     assert table.loc["features_std", "proved_difference"] == pytest.approx(-2.83, abs=0.01)
-    # A percentage is the mean times a constant, so it has the same difference in standard errors.
+    # The percentage is the mean times a constant, so both have the same difference in standard
+    # errors.
     percent = table.loc["features_percent", "proved_difference"]
     assert percent == pytest.approx(2 / error, rel=0.02)
 
@@ -103,12 +105,12 @@ def runs(gaps):
 
 
 def both(**columns):
-    """Return a table of our numbers with a row for each calibration."""
+    """Return a table of our numbers, with one row for each calibration."""
     return pd.DataFrame({"dataset": "adult", "calibration": BOTH, **columns})
 
 
 def compare_settings(selected, folds):
-    # Table B.1, ε = 0.05: density 0.50, learning rate 0.50, 5 rounds.
+    # The printed row is of Table B.1 at ε = 0.05: density 0.50, learning rate 0.50, 5 rounds.
     ours = both(epsilon=0.05, setting=selected)
     return comparison.compare_settings(printed("settings").iloc[[0]], ours, folds)
 
@@ -132,7 +134,7 @@ def test_a_printed_setting_that_was_not_trained_has_no_difference():
     for some in (folds[folds["setting"] == OURS], failed):
         table = compare_settings([OURS, OURS], some)
         assert table["published_difference"].isna().all()
-    # If all settings have failed, no setting is selected.
+    # The missing setting (None) means that all settings have failed, so that none is selected.
     table = compare_settings([None, OURS], folds)
     assert table[["published", "published_difference"]].isna().all(axis=None)
     assert table["proved_difference"].notna().all()
@@ -161,7 +163,8 @@ def test_the_card():
     table = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
     assert len(table) == 7
     first, last = table.iloc[0], table.iloc[-1]
-    # For this condition the three models have 3 votes, 1 vote, and (as it is missing) 0 votes.
+    # The condition has 3 votes in the first model, 1 vote in the second, and no votes in the third,
+    # which lacks it.
     assert first["proved"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"
     assert last["proved"] == pytest.approx(0.82)

@@ -18,7 +18,10 @@ def problem(n=600, seed=0):
 
 
 def plain_votes(X, y, order, ends, n_bins, n_passes, pool):
-    """Return the sum of the votes of all teachers on each row of `pool`, in plain Python."""
+    """Return the sum of all teachers' votes on each row of `pool`, in plain Python.
+
+    The arguments are as in the kernel `add_votes`.
+    """
     votes = np.zeros(len(pool), dtype=int)
     rows, queries = one_hot(X, n_bins).toarray(), one_hot(pool, n_bins).toarray()
     for start, end in zip([0, *ends], ends, strict=False):
@@ -35,7 +38,7 @@ def test_teachers_match_plain_python():
     X, y, n_bins = problem(90)
     pool = problem(25, seed=1)[0]
     order = np.random.default_rng(0).permutation(90)
-    # The third teacher has no records: its scores are 0, so it votes −1.
+    # The third teacher has no records, so its scores are 0 and it votes −1.
     ends = np.array([30, 50, 50, 90])
     votes = np.zeros(25, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(n_bins)])
@@ -72,7 +75,8 @@ def test_the_student_sees_no_record(monkeypatch):
     for seed in (0, 1):
         X, y, n_bins = problem(200, seed)
         DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
-    # The pool depends on the domain alone: other records give the same pool.
+    # The pool depends only on the domain and the seed, so two fits with other records have the same
+    # pool.
     assert np.array_equal(*queries)
     assert queries[0].shape == (300, 3)
     assert (queries[0].max(axis=0) + 1 == n_bins).all()

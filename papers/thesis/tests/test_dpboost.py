@@ -41,8 +41,8 @@ def test_the_tree_matches_plain_python(thresholds, seed):
         assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
             None if s == NO_QUESTION else s for s in splits.tolist()
         ]
-    # The order of leaves is not compared: if only the bins a and b can still occur, the questions
-    # "is it a?" and "is it b?" tie, and differ by the order of their sides.
+    # The order of leaves is not compared: if rows at a node can have only the bins a and b, the
+    # questions "is it a?" and "is it b?" have equal gains, but exchange the yes and no sides.
     assert sorted(zip(totals, sums, strict=True)) == [
         (n, pytest.approx(total)) for total, n in sorted(leaves, key=lambda leaf: leaf[::-1])
     ]

@@ -1,4 +1,4 @@
-"""Test DPBoost's constants by search, and the distribution of its draws.
+"""Test DPBoost's constants by search, and the distribution of the trees that it draws.
 
 The proofs are in papers/thesis/proofs.md, 'DPBoost'.
 """
@@ -30,9 +30,10 @@ LAMBDAS = (0.0, 0.1, 1.0, 30.0)
 
 
 def changes(regularisation, sizes, n_points=9):
-    """Yield the changes of the gain S²/(n + λ) by an added record, over a grid.
+    """Yield the changes of the gain S²/(n + λ) if a record is added, over a grid of cases.
 
-    The grid is of numbers n of records, sums S of gradients, and gradients of the added record.
+    The grid has numbers n of records (`sizes`), sums S of gradients, and gradients of the added
+    record.
     """
     for n in sizes:
         for share, g in itertools.product(np.linspace(-1, 1, n_points), repeat=2):
@@ -46,20 +47,21 @@ def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
     rounding = 1e-8
     assert max(differences) <= GAIN_RISE + rounding
     assert min(differences) >= -GAIN_FALL - rounding
-    # Changes come close to both constants, so that no smaller constants hold.
+    # Some changes almost reach the constants, so the constants cannot be smaller.
     assert max(differences) > 0.99 * GAIN_RISE
     assert min(differences) < -0.99 * GAIN_FALL
 
 
 def test_the_range_of_a_replacement_is_approached():
-    """One replaced record moves the gains of two splits by +4 and by −4."""
+    """Replacing one record changes the gain of one split by +4, and of another split by −4."""
     n, regularisation = 10**6, 0.1
 
     def gain(*sides):
         return sum(part_gain(float(s), m, regularisation) for s, m in sides)
 
-    # n records of each sign. In the first split the record moves from the side of the other sign to
-    # the side of its own sign; in the second split it moves the opposite way.
+    # n records have each sign. In the first split, the replaced record moves from the side with the
+    # other sign (`apart`) to the side with its own sign (`together`); in the second split it moves
+    # back.
     apart = (-n + 1, n + 1), (n, n)
     together = (-n, n), (n + 1, n + 1)
     first = gain(*together) - gain(*apart)
@@ -68,9 +70,9 @@ def test_the_range_of_a_replacement_is_approached():
     assert first - second == pytest.approx(GAIN_RANGE_PROVED, abs=2e-3)
 
 
-# One record more moves others from tree to tree ------------------------------------------
+# An added record moves other records from tree to tree -----------------------------------
 #
-# The number of records of each tree depends on n. An ensemble is charged as if a record changes
+# The number of records of each tree depends on n. An ensemble is charged as if one record affects
 # only one of its trees. This is right if a record is replaced, and wrong if a record is added.
 
 T, RATE, LAMBDA = 50, 0.1, 0.1
@@ -84,9 +86,9 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
     """Return the privacy loss of one transcript: ln(density with n records / with n + 1).
 
     All records are equal: there is one column with one bin, and all labels are positive. So splits
-    reveal nothing, all records are in one leaf, and their order does not matter. As noise can
-    produce any leaf values, the function takes leaf values that keep the scores at 0 or 2 before
-    each tree: then all gradients are at their bound.
+    reveal nothing, all records are in one leaf, and their order does not matter. Noise can produce
+    any leaf values. So the function can choose leaf values that keep the scores at 0 or 2 before
+    each tree, where all gradients have the largest absolute value that is not filtered.
     """
     *_, of_leaves = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=1, learning_rate=RATE, regularisation=LAMBDA,
@@ -101,9 +103,9 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
         left, right = (
             np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
         )
-        # `left` and `right` are the exact leaf values with n and n + 1 records. Of the two released
-        # values that move the score to 0 or 2, take the one that is more likely with n records: it
-        # is not between `left` and `right`, but on the side of `left`.
+        # `left` and `right` are the exact leaf values with n and n + 1 records. Two released values
+        # move the score to 0 or 2. Take the value that is beyond `left`, seen from `right`: it is
+        # more likely with n records.
         reached = [0.0, 2.0]
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]
@@ -120,9 +122,9 @@ def test_one_record_more_costs_many_epsilons(epsilon):
 
 
 def test_a_fit_has_chunks_of_these_sizes():
-    """At a huge ε, leaf values show which trees have records.
+    """At a huge ε, there is almost no noise, so leaf values show which trees have records.
 
-    A tree's only record may be filtered, so the test takes the largest value over several seeds.
+    The only record of a tree may be filtered, so the test takes maxima over several seeds.
     """
     for n in (25, 26):
         largest = np.zeros(T)
@@ -135,7 +137,7 @@ def test_a_fit_has_chunks_of_these_sizes():
         assert np.array_equal(largest > 1e-6, sizes(n, EQUAL) == 1)
 
 
-# Draws -----------------------------------------------------------------------------------
+# Draws of trees --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
@@ -169,7 +171,7 @@ def test_kernel_draws_from_these_distributions(mechanism):
 
 
 def test_filtered_records_do_not_count():
-    """A record with a gradient beyond g* after the earlier trees does not change a tree."""
+    """A record whose gradient exceeds g* after the earlier trees does not affect a tree."""
     X = np.zeros((40, 1), dtype=np.uint8)
     y = np.ones(40, dtype=int)
     y[:4] = -1
@@ -177,7 +179,8 @@ def test_filtered_records_do_not_count():
         n_trees=2, trees_per_ensemble=1, max_depth=1, learning_rate=0.5, regularisation=0.0,
         n_bins=1, epsilon=1e12, random_state=0,
     ).fit(X, y)  # fmt: skip
-    # First tree: the mean label 0.8, times the learning rate 0.5. Second tree: negative records
-    # have the gradient 1.4 and are filtered; the others have 0.6, clipped to 0.5, times 0.5.
+    # The first tree has the mean label 0.8, times the learning rate 0.5. In the second tree,
+    # negative records have the absolute gradient 1.4 and are filtered; the others have 0.6, which
+    # is clipped to 0.5 and multiplied by 0.5.
     assert model.leaf_values_[0, 0] == pytest.approx(0.4)
     assert model.leaf_values_[1, 0] == pytest.approx(0.25)

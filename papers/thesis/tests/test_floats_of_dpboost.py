@@ -1,6 +1,6 @@
 """Test that the last digits of DPBoost's leaves reveal nothing (docs/proofs.md, 'Floating point').
 
-With naive floating-point noise some results are possible only if the exact value is 0, so that an
+With naive floating-point noise, some results are possible only if the exact value is 0, so that an
 attack can recognise empty leaves.
 """
 
@@ -14,10 +14,10 @@ from privcurve.privacy.mechanisms import LAPLACE
 
 
 def empty_and_others(kind):
-    """Attack a model of DPBoost whose noise is drawn by the curator class `kind`.
+    """Attack a model of DPBoost with noise from the curator class `kind`.
 
-    Returns, for each empty leaf and for each other leaf, whether the attack takes it for empty; and
-    the largest exact leaf value, in noise scales.
+    Returns three things: for each empty leaf, whether the attack takes it for an empty leaf; the
+    same for each other leaf; and the largest exact leaf value, in noise scales.
     """
     rng = np.random.default_rng(0)
     log = []
@@ -34,8 +34,8 @@ def empty_and_others(kind):
     model = learner.fit_records(rows, [{}], [Logged(np.random.default_rng(1))])[0]
     called, shift = {True: [], False: []}, 0.0
     for (exact, of), values in zip(log, model.leaf_values_, strict=True):
-        # Leaf values were multiplied by the public learning rate 0.1: find the floats that give the
-        # value when multiplied by 0.1.
+        # The model has the released leaf values times the public learning rate 0.1. Find the floats
+        # whose product with 0.1 is the model's value.
         for leaf, value in zip(exact, values, strict=True):
             near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
             answers = near[0.1 * near == value]
@@ -45,13 +45,16 @@ def empty_and_others(kind):
 
 
 def test_dpboost_does_not_tell_empty_leaves_from_others():
-    """With naive noise the attack recognises all 365 empty leaves, and 718 of 915 other leaves."""
+    """With naive noise the attack recognises every empty leaf, and many of the other leaves.
+
+    With the curator's noise it cannot distinguish empty leaves from other leaves.
+    """
     empty, others, _ = empty_and_others(Floating)
     assert all(empty)
     assert np.mean(others) < 0.6
     empty, others, shift = empty_and_others(Curator)
     assert min(len(empty), len(others)) > 300
-    # Both kinds are taken for empty equally often, up to five standard errors and the difference
-    # that ε allows.
+    # The attack takes empty and other leaves for empty equally often, up to five standard errors
+    # and the difference that ε allows.
     spread = 5 * 0.5 * (len(empty) ** -0.5 + len(others) ** -0.5)
     assert abs(np.mean(empty) - np.mean(others)) < spread + np.expm1(shift)

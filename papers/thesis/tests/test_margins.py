@@ -1,4 +1,4 @@
-"""Test margins, the advantages of rounds, and their figure."""
+"""Test margins, the advantages of boosting rounds, and the figure of both."""
 
 import numpy as np
 import pandas as pd
@@ -31,21 +31,21 @@ def test_the_histogram_counts_records_and_keeps_a_lattice_together():
     n_rounds = 50
     values = np.arange(-n_rounds, n_rounds + 1, 2) / n_rounds
     heights = margins.histogram(values, np.ones(len(values), dtype=np.int64), n_bins=50)
-    # Each bin has one margin, except the last bin, which has its lower edge and 1.
+    # Each interval has one margin, at its lower edge; only the last interval also has the margin 1.
     assert np.allclose(heights * len(values), [1] * 49 + [2])
     weighted = margins.histogram(np.array([-1.0, 0.0]), np.array([1, 3]), n_bins=2)
     assert weighted.tolist() == [0.25, 0.75]
 
 
 def test_the_rounds_of_the_theorem():
-    # The thesis: "approximately 4,000 rounds" for κ = 1/2, γ = 1/20.
+    # The thesis says "approximately 4,000 rounds" for κ = 1/2 and γ = 1/20.
     assert margins.rounds_needed(0.5, 0.05) == 4437
 
 
 def test_the_failing_round_starts_the_first_window_that_is_too_low():
     advantages = np.concatenate([np.full(30, 0.2), np.full(30, 0.0)])
-    # The window of 10 rounds from index t ≥ 20 on has the mean 0.2·(30 − t)/10, which is below 0.05
-    # from t = 28 on: the 29th round.
+    # The window of 10 rounds that begins at index t ≥ 20 has the mean 0.2·(30 − t)/10. It is below
+    # 0.05 for the first time at t = 28, which is round 29.
     assert margins.failing_round(advantages, 0.05, window=10) == 29
     assert margins.failing_round(advantages, -0.1, window=10) is None
     single_dip = np.full(60, 0.2)
@@ -93,7 +93,8 @@ def test_constants_count_as_rules(fitted):
     share = counts[y > 0].sum() / counts.sum()
     first, second = round_advantages(other, X, y, counts)
     assert first == pytest.approx(share - 0.5, abs=1e-12)
-    # After a vote for +1, the weight of negative records is e^{0.8} times larger.
+    # The first vote, for the positive class, is wrong about negative records: relative to positive
+    # records, their weight grows by the factor e^{0.8}.
     negative = (1 - share) * np.exp(0.8)
     assert second == pytest.approx(negative / (negative + share) - 0.5, abs=1e-9)
 
@@ -105,7 +106,8 @@ def test_trees_have_rounds_too(fitted):
     trees = clone(one).set_params(
         weak_learner="topdown", depth=1, leaves="rules", random_state=np.random.default_rng(1)
     )
-    # Trees of one level with leaves="rules" are 1-rules.
+    # Trees of one level with leaves="rules" are equivalent to 1-rules, so both have equal
+    # advantages.
     gains = [round_advantages(model.fit(X, y, counts), X, y, counts) for model in (rules, trees)]
     assert np.array_equal(*gains)
     assert len(np.unique(gains[0])) > 1

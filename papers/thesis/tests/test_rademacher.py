@@ -22,7 +22,10 @@ def rows(n, seed):
 
 
 def hypotheses(codes):
-    """Return all 1-rules: both signs of each bin's literal and of the constant."""
+    """Return the predictions of all 1-rules on `codes`, of shape (n_rules, n_rows).
+
+    A rule is 1 in one bin and −1 elsewhere, or constant, or the negation of such a rule.
+    """
     values = [np.ones(len(codes), dtype=int)]
     for j, bins in enumerate(N_BINS):
         values += [np.where(codes[:, j] == code, 1, -1) for code in range(bins)]
@@ -65,7 +68,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
 
 
 def test_rules_of_merged_bins_are_the_class():
-    """If bins are merged, the complexity is of 1-rules on merged bins, not on single bins."""
+    """If the learner merges bins, the complexity is of 1-rules on merged, not on single bins."""
     codes = np.arange(12, dtype=np.uint8)[:, None]
     records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
     learner = LazyBBClassifier(
@@ -104,8 +107,8 @@ def test_the_bound_of_perfect_margins_is_the_formula():
 
 
 def test_the_bound_takes_the_best_threshold_and_counts():
-    # Nine in ten records have the margin 0.3, the rest −1: at thresholds up to 0.3 the ramp loss
-    # is 0.1.
+    # Nine in ten records have the margin 0.3, and the others −1. So the ramp loss is 0.1 at all
+    # thresholds up to 0.3.
     margins, counts = np.array([0.3, -1.0]), np.array([9000, 1000])
     complexity = Estimate(0.005, 0.0001, 1000, 10_000)
     result, threshold = rademacher.bound_of(margins, counts, complexity)
@@ -152,5 +155,5 @@ def test_the_table_has_means_over_models_next_to_the_accuracy():
 
 
 def test_a_missing_accuracy_is_named():
-    with pytest.raises(ValueError, match="no accuracy of boost~proved on b"):
+    with pytest.raises(ValueError, match="accuracy must have one row for boost~proved on b"):
         rademacher.bound_table(bounds(), accuracy(["a"]))

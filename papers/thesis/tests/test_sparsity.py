@@ -34,8 +34,8 @@ def refits(used=(5, 5, 5, 4, 4, 99, 99)):
 def test_statistics_match_the_thesis():
     table = sparsity.feature_table(refits(), WIDTHS)
     first = table.iloc[0]
-    # The first row of Table A.1 has 4.6, 0.489 (with n in the denominator), and 2.83 % (cut, not
-    # rounded).
+    # The first row of the thesis' Table A.1 has the mean 4.6, the standard deviation 0.489 (with n
+    # in the denominator) and 2.83 % (truncated, not rounded).
     assert (first["dataset"], first["epsilon"]) == ("adult", 0.05)
     assert first["features_mean"] == pytest.approx(4.6)
     assert first["features_std"] == pytest.approx(0.4899, abs=1e-4)

@@ -1,7 +1,8 @@
 """Test that the audit finds loops of DPBoost and DP bagging that decide with wrong noise.
 
 Each mistake changes the noise, or the scores to which it is added, within a compiled loop. The
-announced call is unchanged, so only a replay of the loop's decisions can find the mistake.
+mechanism call still has the correct noise scale, so only a replay of the loop's decisions can find
+the mistake.
 """
 
 import numpy as np
@@ -74,9 +75,9 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
-    """The contract's comparison of neighbours does not find the mistake: it needs threshold replay.
+    """The contract's comparison of neighbours does not find this mistake; threshold replay does.
 
-    The comparison sees only the scores that the call records, and these are correct.
+    The comparison sees only the scores that the mechanism call records, and these are correct.
     """
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
     assert check(DP_BAGGING, n_random=6).breach is None

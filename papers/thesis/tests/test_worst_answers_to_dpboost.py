@@ -19,10 +19,11 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 @pytest.mark.slow
 def test_published_dpboost_is_refuted():
-    """The published noise loses more than ε.
+    """The privacy loss of the published noise exceeds ε.
 
-    A replaced record moves two leaves by ΔV, but the noise, at the cost ε/2, is for one leaf. So
-    the leaves alone lose ε. The split adds 2/(12(1 + λ)) of ε.
+    A replaced record changes two leaves by ΔV each, but the noise of the leaves, which costs ε/2,
+    is scaled for one leaf. So the leaves alone lose ε. The split loses 2/(12(1 + λ)) of ε in
+    addition.
     """
     table = audit_rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
@@ -33,7 +34,7 @@ def test_published_dpboost_is_refuted():
 
 @pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
-    """No pair of tables in `two_columns` has a larger loss than the pair of crossed columns."""
+    """No pair of tables in `two_columns` has a larger privacy loss than `cross_columns`."""
     (c,) = [c for c in density_claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
     largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
     alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())
@@ -42,9 +43,9 @@ def test_the_crossed_pair_is_the_worst_of_its_universe():
 
 @pytest.mark.slow
 def test_published_dpboost_is_not_private_if_a_record_is_added():
-    """The published noise is refuted under add-remove, which its statement does not claim.
+    """The published noise is refuted for add-remove neighbours, which its statement does not claim.
 
-    The chunks of records depend on n, so that an added record moves others to other trees.
+    The records of each tree depend on n, so an added record moves other records to other trees.
     """
     (row,) = audit_rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")
     assert (row["verdict"], row["stated_neighbours"]) == (VIOLATED, REPLACE_ONE)

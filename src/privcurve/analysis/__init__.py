@@ -1,1 +1,1 @@
-"""Statistics of runs: tidy frames in, tidy frames out."""
+"""Compute statistics of runs, from tidy frames to tidy frames."""

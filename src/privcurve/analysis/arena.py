@@ -1,6 +1,7 @@
-"""Statistics over the datasets of the arena, which are called tables here.
+"""Compute statistics over the datasets of the arena, which this module calls tables.
 
-They are mean scores, differences to a reference method, and which differences tests can find.
+The statistics are mean scores, differences to a reference method, and the smallest differences that
+tests can detect.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from privcurve.analysis import ranks
 from privcurve.analysis.measures import RANKED, cost, error_factor, share_held_out
 from privcurve.lazy import pd
 
-# Number of bootstrap samples for a confidence interval, and its level.
+# Number of bootstrap samples for a confidence interval, and the interval's level.
 RESAMPLES, LEVEL = 10_000, 0.95
-# A difference on a table is a win or a loss if it exceeds this many standard errors.
+# A method wins or loses a table if its mean difference exceeds this many standard errors.
 STANDARD_ERRORS = 2.0
 WINS, EVEN, LOSSES = "wins", "level", "losses"
 
-# Columns that identify a split. Runs of two methods on the same split are a pair.
+# Columns that identify a split. Runs of two methods on the same split are compared as a pair.
 PLACE = ["dataset", "fold", "split"]
 MEAN_COLUMNS = [
     *("epsilon", "method", "n_datasets", "n_splits", *RANKED),
@@ -38,10 +39,10 @@ COLUMNS = [
 def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
     """Return the mean scores of each method over tables, at each ε.
 
-    Each table counts once, with the mean over its splits. The column ``lost_<measure>`` is the
-    mean difference by which the method `free`, which is not private, is better. `n_splits` is the
-    smallest number of splits of a table, `seconds` the mean duration of a fit, `memory` the largest
-    peak memory of a process in MiB.
+    Each table counts once, by the mean over its splits. ``lost_<measure>`` is how much better the
+    method `free`, which is not private, is on average. `n_splits` is the smallest number of splits
+    of a table, `seconds` the mean duration of a fit, and `memory` the largest peak memory of a
+    process in MiB.
     """
     of_table = table_means(runs)
     best = of_table[of_table["method"] == free].set_index("dataset")
@@ -60,10 +61,10 @@ def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
 
 
 def find_references(runs: pd.DataFrame, learner: str) -> dict[str, str]:
-    """Return for each private method the method of `learner` with which it is compared.
+    """Return, for each private method, the method of `learner` to compare it with.
 
-    Both methods have the same neighbouring relation, and either both or neither have δ > 0. The
-    result omits the methods of `learner`, and methods without such a counterpart.
+    The two methods have the same neighbouring relation, and either both have δ > 0 or neither has.
+    The result omits the methods of `learner` and methods without such a counterpart.
     """
     first = runs[runs["epsilon"].map(math.isfinite)].drop_duplicates("method")
     terms = dict(
@@ -80,13 +81,15 @@ def find_references(runs: pd.DataFrame, learner: str) -> dict[str, str]:
 def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
     """Compare methods with their references over the tables, by each measure, at each ε.
 
-    `difference` is the mean over tables of how much better the method is, on the splits that both
-    methods have. `low` and `high` are the ends of its bootstrap interval over tables. A table is a
-    win or a loss if its difference exceeds `STANDARD_ERRORS` standard errors, which cover the draw
-    of the records (:func:`.measures.error_factor`); otherwise it is level. A table with one split
-    has no standard error and is not counted. `p_value` is from the exact Wilcoxon test over tables;
-    `p_holm` has Holm's correction for all methods of a measure and ε. `least_p` is the
-    `p_holm` of a method that is better on every table, if no other method has a smaller p-value.
+    `references` maps methods to their references. `difference` is the mean over tables of how much
+    better the method is, on the splits that both methods have. `low` and `high` are the ends of the
+    bootstrap interval of `difference` over tables. A table is a win or a loss if its mean
+    difference exceeds `STANDARD_ERRORS` standard errors, which cover the draw of the records
+    (:func:`.measures.error_factor`); otherwise the table is level. A table with one split has no
+    standard error and is not counted. `p_value` is from the exact Wilcoxon test over tables;
+    `p_holm` has Holm's correction for all methods of a measure and ε. `least_p` is the smallest
+    possible `p_holm`: the method is better on every table, and no other method has a smaller
+    p-value.
     """
     rows: list[dict[str, Any]] = []
     split = {method: part for method, part in runs.groupby("method", sort=False)}
@@ -113,7 +116,10 @@ def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _compare_tables(gaps: pd.Series) -> dict[str, Any]:
-    """Return a row of :func:`compare` from the differences on single splits, indexed by `PLACE`."""
+    """Return a row of :func:`compare`; `gaps` has the difference on each split.
+
+    The index of `gaps` has the levels `PLACE`.
+    """
     means, counts = [], dict.fromkeys((WINS, EVEN, LOSSES), 0)
     for _, part in gaps.groupby(level="dataset", sort=True):
         values = part.round(12).tolist()
@@ -129,7 +135,7 @@ def _compare_tables(gaps: pd.Series) -> dict[str, Any]:
 
 
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of a bootstrap interval for the mean of `values`, with the level `LEVEL`.
+    """Return the ends of a bootstrap interval for the mean of `values`, at the level `LEVEL`.
 
     Equal values give equal results, as the random numbers have a fixed seed.
     """
@@ -141,12 +147,13 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 
 
 def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> int | None:
-    """Return the largest sum of ranks of lost tables at which a difference is significant.
+    """Return the largest sum of ranks of lost tables with which a method differs significantly.
 
-    The test is the exact Wilcoxon test, with Holm's correction for `n_methods` methods of which
-    this one has the smallest p-value. The result is None if no sum is significant.
+    The test is the exact Wilcoxon test with Holm's correction for `n_methods` methods; this method
+    has the smallest p-value among them. The result is None if no sum is small enough.
     """
-    # chances[s] is the probability that the ranks with a negative sign have the sum s.
+    # chances[s] is the probability that the ranks of lost tables add up to s under the null
+    # hypothesis.
     chances = np.ones(1)
     for rank in range(1, n_tables + 1):
         none = np.zeros(rank)
@@ -156,12 +163,15 @@ def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> i
 
 
 def least_tables(n_methods: int, level: float = ranks.LEVEL) -> int:
-    """Return the smallest number of tables with which a difference can be significant."""
+    """Return the smallest number of tables with which a method can differ significantly.
+
+    All tables must then agree, and the method has the smallest p-value of `n_methods` methods.
+    """
     return next(n for n in itertools.count(1) if n_methods * 2.0 ** (1 - n) < level)
 
 
 def table_means(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean scores over the splits, for each table, method and ε."""
+    """Return the mean scores over the splits of each table, for each method and ε."""
     groups = runs.groupby(["epsilon", "method", "dataset"], sort=False)
     means = groups[[*RANKED, "seconds"]].agg(_mean)
     return means.assign(n_splits=groups.size(), memory=groups["memory"].max()).reset_index()

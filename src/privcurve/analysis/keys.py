@@ -1,6 +1,6 @@
-"""Keys that identify rows of tables. Numbers in keys are compared by twelve digits.
+"""Compare the values that identify rows of tables, such as an ε, by twelve digits.
 
-Files store twelve digits of a number, so that reading a file may change its last bits.
+Files store twelve digits of a number, so that writing and reading a file may change its last bits.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-# In figures: stands for the value of a key, such as a parameter, that a method does not have.
+# In figures, this word stands for a value that a method does not have, such as a parameter's.
 NONE = "none"
 
 
@@ -18,7 +18,7 @@ def method_of(method: str) -> str:
 
 
 def short_text(value: float | str) -> str:
-    """Write a number, or the text of a number, with the twelve digits that files store."""
+    """Write a number (or the text of a number) with the twelve digits that files store."""
     return f"{float(value):.12g}"
 
 
@@ -28,6 +28,6 @@ def is_near(value: float, other: float) -> bool:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean; NaN if a value is NaN or there are no values."""
+    """Return the mean of `values`; NaN if a value is NaN or there are no values."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

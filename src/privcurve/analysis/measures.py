@@ -1,4 +1,4 @@
-"""Measures of classifiers, and the standard error of their means over repeats."""
+"""Compute measures of classifiers, and the standard error of their means over repeats."""
 
 from __future__ import annotations
 
@@ -19,24 +19,28 @@ TEST = "test"
 
 
 def right_answers(scores: Array, labels: Array) -> Array:
-    """Return which rows are predicted correctly, for scores (n_rows,) or (n_rows, n_classes).
+    """Return a Boolean array that says which rows are predicted correctly.
 
-    Zero counts as negative; ties between classes go to the first one. Labels are −1 and +1, or 0,
-    1, … for more than two classes.
+    `scores` have the shape (n_rows,), where zero counts as negative, or (n_rows, n_classes), where
+    the first of several largest scores counts. Labels are −1 and +1; or 0, 1, … for more than two
+    classes.
     """
     return np.asarray(decide(scores) == np.maximum(labels, 0))
 
 
 def accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the share of correctly classified records; see :func:`right_answers`."""
+    """Return the share of correctly classified records (:func:`right_answers`).
+
+    `counts` says how many records each row stands for.
+    """
     right = right_answers(scores, labels)
     return float(counts[right].sum() / counts.sum())
 
 
 def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the mean over classes of the share of a class's records that are predicted correctly.
+    """Return the mean over classes of the share of correctly classified records of the class.
 
-    Classes that do not occur are left out.
+    Classes without records are omitted.
     """
     places = np.maximum(labels, 0)
     totals = np.bincount(places, weights=counts)
@@ -46,11 +50,12 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 
 def _rank(scores: Array) -> Array:
-    """Return an integer for each score, from 0, that orders the scores; equal scores share one.
+    """Return integers from 0 in the order of the scores; equal scores get equal integers.
 
-    Scores of a vote are integers or halves and need no sorting, which is many times faster.
+    Votes are integers or halves, so that twice the vote serves as its rank. This needs no sorting
+    and is many times faster.
     """
-    # Halves occur as a broken tie counts as half a vote.
+    # Votes have halves because a broken tie counts as half a vote.
     halves = 2 * scores
     rounded = halves.astype(np.int64)
     if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
@@ -61,9 +66,9 @@ def _rank(scores: Array) -> Array:
 def _average_over_classes(
     compute: Callable[[Array, Array, Array], float], scores: Array, labels: Array, counts: Array
 ) -> float:
-    """Compute a measure; for more than two classes, its mean over classes, each against the rest.
+    """Return a measure or, for more than two classes, its mean over classes against the rest.
 
-    `compute` takes scores, whether each record is positive, and counts.
+    `compute` takes the scores of a class, whether each record is of this class, and `counts`.
     """
     if scores.ndim == 1:
         return compute(scores, labels > 0, counts)
@@ -74,8 +79,8 @@ def _average_over_classes(
 def auc(scores: Array, labels: Array, counts: Array) -> float:
     """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
 
-    For more than two classes, `scores` have a column per class. The result is then the mean over
-    the occurring classes of the area of one class against the rest (macro average).
+    For more than two classes, `scores` have a column per class. The result is then the mean of the
+    areas of each class against the rest, over the classes that occur (macro average).
     """
     return _average_over_classes(_compute_area, scores, labels, counts)
 
@@ -88,7 +93,7 @@ def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
     pairs = above.sum() * below.sum()
     if pairs == 0:
         return float("nan")
-    # Exact: all numbers are integers or halves.
+    # The sum is exact, as all its terms are integers or halves.
     return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
 
 
@@ -96,8 +101,9 @@ def average_precision(scores: Array, labels: Array, counts: Array) -> float:
     """Return the average precision over the positive records; NaN if only one class occurs.
 
     The precision of a record is the share of positive records among all records whose score is at
-    least as high. Random scores get the share of positive records. For more than two classes the
-    result is the mean over the occurring classes, each against the rest (macro average).
+    least as high. Random scores have an average precision of about the share of positive records.
+    For more than two classes the result is the mean over the occurring classes, each against the
+    rest (macro average).
     """
     return _average_over_classes(_compute_precision, scores, labels, counts)
 
@@ -115,12 +121,13 @@ def _compute_precision(scores: Array, positive: Array, counts: Array) -> float:
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Return the mean negative log-likelihood in nats.
+    """Return the mean negative log-likelihood of the labels, in nats.
 
     `probabilities` have the shape (n_rows, n_classes).
     """
     chances = probabilities[np.arange(len(labels)), _columns_of(probabilities, labels)]
-    # As in scikit-learn, probabilities are clipped to the float64 precision.
+    # As in scikit-learn, probabilities are clipped by the precision of float64: no loss is
+    # infinite.
     eps = np.finfo(np.float64).eps
     losses = -arithmetic.logs(np.clip(chances, eps, 1 - eps))
     return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
@@ -129,8 +136,9 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
 def brier(probabilities: Array, labels: Array, counts: Array) -> float:
     """Return the Brier score: half of the mean over records of Σ_k (p_k − y_k)².
 
-    y_k is 1 for the record's class and else 0. For two classes the score is the mean of (p − y)²
-    of the positive class. `probabilities` have the shape (n_rows, n_classes).
+    p_k is the probability of class k, and y_k is 1 for the record's class, else 0. For two classes
+    the score is the mean of (p − y)² for the positive class. `probabilities` have the shape
+    (n_rows, n_classes).
     """
     columns = _columns_of(probabilities, labels)
     losses = np.zeros(len(labels))
@@ -145,7 +153,7 @@ def _columns_of(probabilities: Array, labels: Array) -> Array:
     return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
 
 
-# Inputs of a measure: scores for decisions, scores that rank records, or fitted probabilities.
+# The inputs of measures: scores for decisions, scores that rank records, fitted probabilities.
 SCORES, RANKS, CHANCES = "scores", "ranks", "chances"
 
 
@@ -155,21 +163,21 @@ class Measure(NamedTuple):
     Attributes
     ----------
     title : str
-        Its name in tables.
+        Name of the measure in tables.
     cost : str
-        Its name as a cost, which is lower for better classifiers.
+        Name of the measure as a cost, which is lower for better classifiers.
     compute : callable
         ``compute(given, labels, counts)``, where `given` is the input that `needs` names, and
         `counts` says how often each row occurs.
     needs : str
         `SCORES`, `RANKS` or `CHANCES`.
     less_is_better : bool
-        Whether the measure is itself a cost; otherwise its cost is 1 minus the measure.
+        Whether the measure is itself a cost. If not, its cost is 1 minus the measure.
     in_tables : bool
-        Whether every table of accuracy has the measure. Tables have other measures only in studies
-        that select settings by them.
+        Whether the table ``accuracy`` of every study has the measure. If False, only studies that
+        select settings by the measure have it.
     is_ranked : bool
-        Whether methods are compared by this measure in studies that do not name measures.
+        Whether methods are compared by the measure in studies that name no measures.
     is_new : bool
         Whether stored runs may lack the measure. Such runs are retrained if a study needs it.
     """
@@ -202,26 +210,26 @@ MEASURES: Mapping[str, Measure] = {
 }  # fmt: skip
 IN_TABLES = tuple(name for name, measure in MEASURES.items() if measure.in_tables)
 RANKED = tuple(name for name, measure in MEASURES.items() if measure.is_ranked)
-# Measures for which lower is better.
+# Measures for which a lower value is better.
 LOSSES = tuple(name for name, measure in MEASURES.items() if measure.less_is_better)
-# Measures that stored runs may lack.
+# Measures that runs stored by earlier versions may lack.
 NEW = tuple(name for name, measure in MEASURES.items() if measure.is_new)
 NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
 
 
 def ranked_by(metric: str) -> tuple[str, ...]:
-    """Return the measures by which a study compares methods: `RANKED`, and its own `metric`."""
+    """Return the measures by which a study compares methods: `RANKED` and the study's `metric`."""
     return tuple(dict.fromkeys((*RANKED, metric)))
 
 
 def check_measures(names: object, of: Collection[str] = MEASURES) -> None:
-    """Raise ValueError unless `names` is a non-empty list of measures in `of`."""
+    """Raise ValueError unless `names` is a non-empty list of names in `of`."""
     if not (isinstance(names, list | tuple) and names and all(name in of for name in names)):
         raise ValueError(f"measures must be a list of {', '.join(of)}; got {names!r}")
 
 
 def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
-    """Return scores as costs: lower is better, and 0 is best."""
+    """Return values of a measure as costs: lower is better, and 0 is best."""
     return values if measure in LOSSES else 1 - values
 
 
@@ -229,8 +237,8 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the runs with a new column ``error``: the measure as a cost, NaN for failed runs.
 
     A method without a selected setting gets a failed run for each split. If a successful run of a
-    method on a dataset lacks the measure, all runs of this method on this dataset are dropped:
-    methods that fit votes have no log loss, and a scored part with one label has no AUC.
+    method on a dataset lacks the measure, all runs of the method on the dataset are dropped:
+    methods that fit votes have no log loss, and a scoring part with one label has no AUC.
     """
     runs = _add_failed(runs)
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
@@ -240,7 +248,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs where a method has none, at an ε at which it has runs on other datasets."""
+    """Add failed runs of each method on datasets without its runs, at an ε where it has runs."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")
@@ -258,9 +266,9 @@ def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_held_out(fold: str) -> float:
-    """Return the share of the records on which a fold scores; 0 for a separate test part.
+    """Return the share of the records that the fold `fold` scores; 0 for a test part.
 
-    Folds are written as ``2/5`` (the share is 1/5) or with the share after ``@``.
+    A fold is written as ``2/5`` (the share is 1/5), a hold-out as ``3@0.1`` (the share is 0.1).
     """
     if fold == TEST:
         return 0.0
@@ -269,13 +277,14 @@ def share_held_out(fold: str) -> float:
 
 
 def error_factor(n: int, share: float) -> float:
-    """Return the standard error of a mean over `n` repeats per standard deviation of a repeat.
+    """Return the factor from a standard deviation over repeats to the standard error of the mean.
 
-    `share` is the share h of the records that a repeat holds out and scores; 0 for a test part. On
-    a test part, which all repeats score, the factor is 1/√n. The standard error then covers the
-    noise of training alone (and the draw of the training records, if a method trains on a share of
-    them). Hold-outs and folds of several repeats overlap, and so do their training parts. The
-    factor is then √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization
-    error*, Machine Learning 52), also for methods that train on a share of the other records.
+    `n` is the number of repeats. `share` is the share h of the records that a repeat holds out and
+    scores; 0 for a test part. If all repeats score one test part, the factor is 1/√n, and the
+    standard error covers the noise of training alone (for a method that trains on a share of the
+    records, also the draw of this share). Hold-outs and folds of several repeats overlap, and so do
+    their training parts. The factor is then √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference
+    for the generalization error*, Machine Learning 52), also for methods that train on a share of
+    the records.
     """
     return math.sqrt(1 / n + share / (1 - share))

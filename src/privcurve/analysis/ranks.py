@@ -1,8 +1,8 @@
-"""Mean ranks of several learners over many datasets, and tests of their differences.
+"""Rank several learners over many datasets, and test their differences.
 
 Friedman's test decides whether any learners differ. If so, Wilcoxon's signed-rank tests of all
-pairs, with Holm's correction, decide which ones do. Nemenyi's critical difference is computed only
-for figures. The method follows Demšar, JMLR 2006.
+pairs, with Holm's correction, decide which pairs differ. Nemenyi's critical difference is computed
+only for figures. The method follows Demšar, JMLR 2006.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the methods that have the largest number of datasets at their ε."""
+    """Return the rows of the methods that have the most datasets among the methods at their ε."""
     n_datasets = table.groupby(["epsilon", "method"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
@@ -33,16 +33,16 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods at each ε.
 
     `table` has the columns epsilon, dataset, method, error and rank. The result has a row per pair
-    and the columns `COLUMNS`; the method with the smaller mean rank comes first. A pair `differs`
-    if Friedman's test rejects and the pair's corrected p-value is below `LEVEL`. Datasets on which
-    a method has no error are left out. An ε with fewer than two methods, or fewer than two complete
-    datasets, has no row.
+    and the columns `COLUMNS`; in a pair, the method with the smaller mean rank comes first. A pair
+    `differs` if Friedman's test rejects and the pair's corrected p-value is below `LEVEL`. Datasets
+    on which a method has no error are omitted. An ε with fewer than two methods, or with fewer than
+    two remaining datasets, has no row.
     """
     rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
     for epsilon, part in ranked.groupby("epsilon", sort=True):
         errors = part.pivot(index="dataset", columns="method", values="error")
-        # Errors that differ only by rounding are equal.
+        # Rounding makes errors equal that differ only by rounding errors.
         errors = errors[list(dict.fromkeys(part["method"]))].dropna().round(9)
         if min(errors.shape) < 2:
             continue
@@ -59,7 +59,7 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compute_friedman(errors: pd.DataFrame) -> float:
-    """Return the p-value of Friedman's test; for two methods of Wilcoxon's test.
+    """Return the p-value of Friedman's test or, for two methods, of Wilcoxon's test.
 
     `errors` has a row per dataset and a column per method. The result is 1 if all methods have
     equal errors.
@@ -75,15 +75,17 @@ def _compute_friedman(errors: pd.DataFrame) -> float:
 def wilcoxon(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    The p-value is exact, even with ties: it counts all assignments of signs to the ranks. Zeros are
-    ranked with the other differences, but their ranks are not used (Pratt). The result is 1 if all
-    differences are zero. Differences are rounded first, so that rounding errors make no ranks.
+    The p-value is exact, even with ties: all assignments of signs to the ranks are counted. Zeros
+    are ranked with the other differences, but their ranks are not used (Pratt). The result is 1 if
+    all differences are zero. Differences are rounded first, so that rounding errors do not affect
+    ranks.
     """
     values = pd.Series(gaps, dtype=float).round(9)
-    # Ranks of ties may be halves; twice a rank is an integer.
+    # Tied differences may have half-integer ranks; doubled ranks are integers.
     twice = (2 * values.abs().rank()).astype(int)[values != 0]
-    # chances[s] is the probability that the positive ranks have the (doubled) sum s, if each sign
-    # is random. The usual normal approximation is too confident for few ranks.
+    # chances[s] is the probability that the doubled ranks of positive differences add up to s, if
+    # each sign is random. The usual normal approximation gives too small p-values for few
+    # differences.
     chances = np.ones(1)
     for rank in twice:
         none = np.zeros(rank)
@@ -94,10 +96,10 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values of several tests with Holm's correction, in the given order; NaN stays NaN.
+    """Return p-values with Holm's correction for several tests, in the given order; NaN stays NaN.
 
-    If all hypotheses with a corrected p-value below a level are rejected, the probability that any
-    true hypothesis is rejected is at most the level.
+    If all hypotheses with a corrected p-value below α are rejected, some true hypothesis is
+    rejected with probability at most α.
     """
     values = pd.Series(p_values, dtype=float).dropna().sort_values(kind="stable")
     factors = pd.Series(range(len(values), 0, -1), values.index)
@@ -105,9 +107,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -> float:
-    """Return Nemenyi's critical difference of the mean ranks of k methods over N datasets.
+    """Return Nemenyi's critical difference of mean ranks: q·√(k(k+1)/(6N)).
 
-    It is q·√(k(k+1)/(6N)), where q is the quantile of the studentised range, divided by √2.
+    k is `n_methods`, N is `n_datasets`, and q is the quantile of the studentised range at 1 −
+    `level`, divided by √2.
     """
     quantile = float(stats.studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
@@ -116,19 +119,19 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
     """Return the mean rank of each method, best first.
 
-    `pairs_at` are the rows of one ε of :func:`compare_pairs`.
+    `pairs_at` are the rows of :func:`compare_pairs` for one ε.
     """
-    # In each pair the better method comes first, so only the worst method is never first.
+    # A pair names its better method first: only the worst method is never first.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["method"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest groups of methods, consecutive by mean rank, without a differing pair.
+    """Return the maximal groups of methods, consecutive by mean rank, without a differing pair.
 
-    `pairs_at` are the rows of one ε of :func:`compare_pairs`. Groups have two methods or more, and
-    no group contains another.
+    `pairs_at` are the rows of :func:`compare_pairs` for one ε. Groups have at least two methods,
+    and no group contains another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)

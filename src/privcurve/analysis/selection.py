@@ -1,4 +1,4 @@
-"""Selection of settings: for each ε of a method, the setting that is best in cross-validation."""
+"""Select settings: for each ε of a method, the setting that is best in cross-validation."""
 
 from __future__ import annotations
 
@@ -13,47 +13,50 @@ from privcurve.analysis.measures import ACCURACY, LOSSES
 from privcurve.lazy import pd
 
 KEY = ["dataset", "method", "epsilon"]
-# Columns of a method that are copied into the table of selected settings.
+# Columns of runs that are copied into the table of selected settings.
 CARRIED = ["learner", "calibration", "delta"]
 
-# Hyperparameters that determine the size of a model: of settings with equal scores the smallest
-# model is selected.
+# Hyperparameters that determine the size of a model. If settings have equal scores, the setting
+# with the smallest model is selected.
 SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")
 
-# Means that agree in this many decimals are a tie: a smaller difference is due to rounding.
+# Mean scores that agree in this many decimals count as equal: a smaller difference is due to
+# rounding.
 TIE_DIGITS = 12
 
 
 def run_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of runs that a selection by a metric reads."""
+    """Return the columns of runs that a selection by `metric` needs."""
     return [*KEY, *CARRIED, "setting", "fold", metric, "status", "error"]
 
 
 Key = tuple[str, str, float]  # dataset, method, ε
-# Ranks sort settings, best first: mean of the metric as a cost, tie key, metric of each fold.
+# Sort key of a setting, best first: the mean cost over the folds, the setting's `tie_key`, and the
+# metric on each fold.
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The best settings of a method on a dataset at one ε, among the settings seen so far."""
+    """The best settings of a method on a dataset at one ε, among the settings read so far."""
 
-    key: Key  # dataset, method and ε
-    carried: tuple[Any, ...]  # the values of the columns `CARRIED`
+    key: Key
+    carried: tuple[Any, ...]  # values of the columns `CARRIED`
     n_settings: int
     n_failed: int
-    # Ranks of the best settings that have a result for every fold, best first.
+    # The best settings that have a result on every fold, best first.
     best: tuple[Rank, ...]
-    # The tie key of the first setting (by tie key) with a failed or missing fold, and its error.
+    # If settings have a failed or missing fold: the first of them by tie key, as its tie key and
+    # its error.
     error: tuple[tuple[Any, ...], str] | None
 
     @property
     def settings(self) -> list[str]:
-        """The settings of `best`, best first, as canonical JSON."""
+        """The settings in `best`, best first, as canonical JSON."""
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return a candidate with the `n_best` best settings of both candidates."""
+        """Return a candidate with the `n_best` best of the settings of both candidates."""
         return Candidate(
             self.key,
             self.carried,
@@ -64,7 +67,7 @@ class Candidate:
         )
 
     def row(self, metric: str = ACCURACY) -> dict[str, Any]:
-        """Return this candidate's row of :func:`table`."""
+        """Return this candidate as a row of the table of selected settings (:func:`table`)."""
         mean = f"cv_{metric}"
         result = {
             **dict(zip(KEY, self.key, strict=True)),
@@ -93,7 +96,10 @@ def _sign_of_cost(metric: str) -> int:
 
 
 def select_only(key: Key, carried: tuple[object, ...], setting: str) -> Candidate:
-    """Return the candidate of a method's only setting, which is selected without trainings."""
+    """Return a candidate with the only setting of a method, which needs no trainings.
+
+    `carried` has the values of the columns `CARRIED`.
+    """
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
 
@@ -104,9 +110,9 @@ def rank_settings(
 
     Only one part of the runs is in memory at a time.
 
-    A setting with a failed or missing fold is never selected. Of settings with equal scores the
-    smaller model is better, then the one with smaller values of the other hyperparameters: the
-    result does not depend on the order of the rows.
+    A setting with a failed or missing fold is never selected. If settings have equal scores, the
+    setting with the smaller model is better, then the setting with smaller values of the other
+    hyperparameters: the result does not depend on the order of the rows.
 
     Parameters
     ----------
@@ -114,11 +120,11 @@ def rank_settings(
         One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. All
         runs of a setting are in one part.
     n_best : int
-        How many settings to keep at each ε.
+        Maximum number of settings to return for each method, dataset and ε.
     metric : str
         The column by which settings are selected.
     folds : sequence of str
-        The required folds of each setting.
+        The folds on which each setting must have a result.
 
     Returns
     -------
@@ -139,12 +145,13 @@ def rank_settings(
 
 
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
-    """Return the table of the selected settings, one row for each dataset, method and ε.
+    """Return the table of the selected settings: one row for each dataset, method and ε.
 
-    The columns are `KEY`, `CARRIED`, the setting, the mean ``cv_<metric>`` and the standard
-    deviation ``cv_std`` (n − 1 in the denominator) of its metric over the folds, the numbers of
-    settings and of failed settings, status and error. If every setting has a failed or missing
-    fold, the setting is None, the status "failed", and the error is the first setting's.
+    The columns are `KEY`, `CARRIED` and the setting; the mean ``cv_<metric>`` and the standard
+    deviation ``cv_std`` (n − 1 in the denominator) of the setting's metric over the folds; the
+    numbers of settings and of failed settings; status and error. If every setting has a failed or
+    missing fold, the setting is None, the status is "failed", and the error is an error of one
+    setting.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -157,12 +164,13 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
 def choose_finalists(
     candidates: Iterable[Candidate], trainings: pd.DataFrame, metric: str = ACCURACY
 ) -> list[Candidate]:
-    """Choose one of the best settings of each candidate by further trainings.
+    """Choose the best setting of each candidate by further trainings.
 
-    The maximum over a large grid favours settings with lucky noise in the cross-validation; in
-    further trainings their metric is unbiased. `trainings` has a row for each of them: several for
-    each fold of a setting, whose mean is the metric of the fold. A setting with a failed training
-    is not chosen; a candidate has no best setting if all of its settings have one.
+    The cross-validation of a large grid favours settings with lucky noise; their metric in further
+    trainings is unbiased. `trainings` has a row per training, with several trainings for each fold
+    of a setting; the mean of these is the setting's metric on the fold. A setting with a failed
+    training is not chosen; if all settings of a candidate have a failed training, the result has no
+    best setting.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
@@ -191,7 +199,10 @@ def choose_finalists(
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
-    """Return a sort key for settings with equal scores: small models first, numbers by value."""
+    """Return a sort key for settings with equal scores: small models first, then small values.
+
+    `setting` is canonical JSON.
+    """
     values = json.loads(setting)
     names = [name for name in SIZES if name in values]
     names += sorted(name for name in values if name not in SIZES)
@@ -207,10 +218,10 @@ def _make_key(value: object) -> tuple[int, float, str]:
 def _rank_part(
     cv: pd.DataFrame, n_best: int, metric: str, folds: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the candidates of one part of the runs, for each dataset, method and ε."""
+    """Yield a candidate for each dataset, method and ε in one part of the runs."""
     runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
-    # A loop over plain values is fast enough: a part has few runs of many settings and ε.
+    # A loop over plain values is fast enough, as a part has few runs.
     for *row, setting, fold, value, status, error in zip(
         *(cv[name] for name in run_columns(metric)), strict=True
     ):
@@ -235,7 +246,7 @@ def _rank_part(
 
 
 def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
-    """Return the rank of a setting from its metric on each fold."""
+    """Return the sort key of a setting from its metric on each fold."""
     mean = round(math.fsum(values) / len(values), TIE_DIGITS)
     return _sign_of_cost(metric) * mean, tie_key(setting), tuple(values)
 
@@ -243,9 +254,9 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric of each of `folds`, and None.
+    """Return the metric on each of `folds`, and None in place of an error.
 
-    If a fold is missing or failed, return an empty list and the first such fold's error.
+    If a fold is missing or failed, return an empty list and the error of the first such fold.
     """
     values = []
     for fold in folds:

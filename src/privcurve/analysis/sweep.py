@@ -1,4 +1,4 @@
-"""A score against anything that varies: a parameter, ε, or the share of the training records."""
+"""Compute a score against anything that varies: a parameter, ε, or the share of the records."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
 from privcurve.schema import suggestion
 
-# Columns that distinguish the trainings over which a point of a line averages.
+# Columns that distinguish the trainings over which a point of a figure averages.
 DRAW = ["repeat", "fold"]
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The columns of runs that a figure shows: x, y, and columns that separate lines and panels.
+    """The columns of runs that a figure shows: x, y, and the columns of lines and of panels.
 
-    `y` is a score of a run, or a measure that its learner adds.
+    A figure has a line for each combination of values of `lines`, and a panel for each combination
+    of values of `panels`. `y` is a score of a run or a measure of its learner.
     """
 
     x: str
@@ -29,23 +30,23 @@ class Axes:
 
     @property
     def keys(self) -> list[str]:
-        """The columns of panels, lines and x, without duplicates."""
+        """The columns `panels`, `lines` and `x`, without duplicates."""
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Return axes for trainings that have no x: each line has one point per panel.
+        """Return axes for trainings without an x, where each line has one point per panel.
 
-        The x of the result is a column that is constant on each line.
+        The `x` of the result is a column that is constant on each line.
         """
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
 def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
-    """Return the runs with a column for each key of their methods, settings and measures.
+    """Return the runs with a column for each parameter, measure and key of `methods`.
 
-    `methods` gives, by name, a method's `entry` under the study's learners and its varied
-    parameters. If several have the same name, the first of these counts: a column of the runs, a
-    key of `methods`, a parameter of the setting, a measure. Runs without the key have null.
+    `methods` has, by method, the `entry` under the study's learners and the varied parameters. If
+    several columns have the same name, the first of these counts: a column of the runs, a key of
+    `methods`, a parameter of the setting, a measure. A run that lacks a column's value has null.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -71,12 +72,12 @@ def trainings(
     axes: Axes,
     at: Mapping[str, object],
 ) -> pd.DataFrame:
-    """Return one row per fresh training, with the columns of `axes`; failed ones have y = NaN.
+    """Return a row per fresh training with the columns of `axes`; y is NaN if a training failed.
 
-    Only trainings with the values of `at` are kept; None selects trainings without a value. Raises
-    ValueError if there are no runs, a column is unknown (naming the nearest), no training is left,
-    `y` is not a number, or if a point has two trainings of one repeat: then a column varies that is
-    neither on an axis nor fixed by `at`.
+    Only trainings with the values in `at` are returned; the value None selects trainings without a
+    value. Raises ValueError if there are no runs, a column is unknown (the message suggests the
+    nearest), no training has the values in `at`, or `y` is not a number. Also raised if a point has
+    two trainings of one repeat: then a column varies that is neither in `axes` nor in `at`.
     """
     if runs.empty:
         raise ValueError("at least one training must have a result; all have failed")
@@ -87,10 +88,10 @@ def trainings(
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
         frame = frame[_is_at(frame[name], value)]
-    # Methods without this parameter have no position on the axis.
+    # A method without the parameter x has no position on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
-        raise ValueError(f"no result is at {dict(at)}")
+        raise ValueError(f"no training has the values {dict(at)}")
     try:
         numbers = pd.to_numeric(frame[axes.y])
     except (TypeError, ValueError):
@@ -110,11 +111,12 @@ def levels(
     axes: Axes,
     at: Mapping[str, object],
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners without x, whose means are horizontal lines, and their axes.
+    """Return the trainings of learners without x, and axes for them.
 
-    `at` does not exclude learners that lack its key (a parameter, or a finite ε). A column whose
-    values make no difference to these learners is dropped from the axes: the majority class, for
-    example, is the same for any share of the training records.
+    The means of these trainings are drawn as horizontal lines. `at` does not exclude learners that
+    lack one of its keys (a parameter, or a finite ε). A column is dropped from the axes if its
+    values make no difference to these learners: the most frequent label, for example, is the same
+    for any share of the training records.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -136,10 +138,10 @@ def levels(
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Return the mean and standard deviation of each point of :func:`trainings`.
+    """Return the mean and standard deviation over the trainings of each point.
 
-    The result has the columns of `axes`, `<y>_std`, `n_repeats` and `n_failed`. A point with a
-    failed training has no mean.
+    `frame` is the result of :func:`trainings`. The result has the columns of `axes`, `<y>_std`,
+    `n_repeats` and `n_failed`. The mean is NaN if a training of the point failed.
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
@@ -157,20 +159,20 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def _is_at(values: pd.Series, wanted: object) -> pd.Series:
-    # `is_one_of` does not match NaN, which also means no value.
+    # NaN also means that a run has no value, but `is_one_of` does not match NaN with None.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
 
 def is_one_of(value: object, wanted: object) -> bool:
-    """Return whether a value equals `wanted` or an element of it, if it is a list.
+    """Return whether `value` equals `wanted` or, if `wanted` is a list, one of its elements.
 
     Numbers are compared by twelve digits.
     """
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     if not isinstance(value, (int, float)):
         return value in listed
-    # Writing and reading a file may have changed the last bit of a number.
+    # Twelve digits, because writing and reading a file may change the last bit of a number.
     numbers = [number for number in listed if isinstance(number, (int, float))]
     return any(value == number or is_near(value, number) for number in numbers)
 
@@ -182,11 +184,11 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # The message names only columns that 'at' can fix: scores and times differ, too.
+    # Only columns that `at` can fix are named; other columns, such as scores and times, differ too.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    # Compared as texts, so that a value differs from a missing one.
+    # As texts, a missing value counts as different from all other values.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or [
         "method"
@@ -195,7 +197,7 @@ def _check_points(
 
 
 def explain_several(varied: Sequence[str]) -> str:
-    """Return the message that a point has several results, and which keys vary between them."""
+    """Return the message that a point has several results; `varied` are the columns that differ."""
     return (
         f"a point has several results: {', '.join(varied)} vary too; make them lines or panels, or "
         "give 'at' a value of each"

@@ -1,4 +1,4 @@
-"""The contract checks of learners and releases: ``python -m privcurve.audit contract …``."""
+"""The contract checks of learners: ``python -m privcurve.audit contract …``."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NOT_SEEN = (
     "follows from a key."
 )
 
-# A function that checks a case, and the case.
+# A check, and the case that it checks.
 Job = tuple[Callable[[Case], Verdict], Case]
 
-# Marks before and after the table in docs/research/audit.md.
+# Lines around the table in docs/research/audit.md: `insert_table` replaces what is between them.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 
@@ -41,8 +41,6 @@ MARKS = ("<!-- largest changes -->", "<!-- end -->")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the contract of learners; return 0, 1 if a learner breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
-    if options.command == "release":
-        return _check_releases(options.learners)
     names = options.learners or list(dict.fromkeys(case.learner for case in CASES))
     try:
         cases = [case for name in names for case in cases_of(name)]
@@ -89,34 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the largest changes seen, as Markdown; between its marks, if FILE has them",
     )
-    release = commands.add_parser(
-        "release",
-        help="check the files of releases on two distant tables",
-        description="Release two distant tables with the same answers, and check that the model's "
-        "file, its card and a noisy evaluation are the same. By default, try all learners that can "
-        "be released.",
-    )
-    release.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
     return parser
-
-
-def _check_releases(names: Sequence[str]) -> int:
-    # Imported late, as the checks of a release import most of the package.
-    from privcurve.audit.release import check_release, releasable, requests
-
-    broken = tried = 0
-    try:
-        for name in names or releasable():
-            for request, kind in requests(name):
-                breach = check_release(request, kind)
-                broken, tried = broken + (breach is not None), tried + 1
-                words = ", ".join(filter(None, (request.relation, f"{request.delta:g}", kind)))
-                print(f"{name} ({words}): {breach or 'releases what follows from answers'}")
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(f"{tried - broken} of {tried} releases keep the contract.")
-    return 1 if broken else 0
 
 
 def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
@@ -174,7 +145,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
 
 
 def insert_table(text: str, document: str) -> str:
-    """Return a document with a table between its `MARKS`, or the table if it has no marks."""
+    """Return `document` with the table `text` between the `MARKS`; without marks, only `text`."""
     before, first, rest = document.partition(MARKS[0])
     if not first or MARKS[1] not in rest:
         return text

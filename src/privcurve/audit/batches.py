@@ -1,4 +1,4 @@
-"""Contract check of sampled batches: only a batch's own call may depend on its records.
+"""Check sampled batches: a batch may affect only the mechanism call for which it was drawn.
 
 The check repeats a fit with the same answers, but draws the batch of one call again. Then only the
 exact values of this call may differ: no other call, and no part of the model.
@@ -22,12 +22,12 @@ def try_other_batch(
     refit: Callable[[Replay], Any],
     differences: Callable[[Any], Sequence[str]],
 ) -> None:
-    """Train again with another batch of one call, if the fit has batches.
+    """Repeat a fit with another batch for one of its calls; do nothing if no call has a batch.
 
     Parameters
     ----------
     turn : int
-        The number of the pair of tables. It decides whether the check runs, and on which call.
+        The index of the pair of tables; it decides whether the check runs, and on which call.
     seed : sequence of int
         The seed of the first fit.
     first : Replay

@@ -1,4 +1,4 @@
-"""ε and δ between two distributions: exact, or bounds from counts.
+"""Compute ε and δ between two distributions: exactly, or as bounds from counts.
 
 A mechanism is (ε, δ)-DP if P(A) ≤ e^ε Q(A) + δ for every event A and both orders of every
 pair of neighbours. So each event A proves ε ≥ ln((P(A) − δ)/Q(A)).
@@ -72,8 +72,8 @@ def epsilon_from_counts(
 ) -> Floats:
     """Return lower bounds on ε: ln((p − δ)/q), with a lower bound for p and an upper one for q.
 
-    Each of the two bounds is wrong with probability at most `error`; `n` is the number of trials on
-    each side.
+    `hits_p` and `hits_q` count an event in `n` trials of each distribution. A result is too high
+    with probability at most `error`: at most `error` / 2 for each of the two bounds.
     """
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)
@@ -83,5 +83,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest lower bound on ε that any counts give: for `n` hits against no hit."""
+    """Return the largest possible result of `epsilon_from_counts`: `n` hits against 0 hits."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

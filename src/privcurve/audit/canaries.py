@@ -1,8 +1,9 @@
-"""Auditing by label canaries (Steinke, Nasr and Jagielski 2023, "one training run").
+"""Attack a learner with canaries (Steinke, Nasr and Jagielski 2023, "one training run").
 
-One table has many canaries. A coin decides the label of each canary or, for add-remove neighbours,
-its presence. The attack guesses the coins from the fitted model. If a fit is (ε, δ)-private, a
-guess is right at most as often as randomised response with ε. So one fit gives many trials.
+A canary is a record in a bin of its own. A fair coin decides its label or, for add-remove
+neighbours, its presence. The attack guesses the coins of a table of many canaries from the fitted
+model. If the fit is (ε, δ)-private, hardly more guesses are right than if each guess were right
+with probability e^ε/(1 + e^ε). So one fit gives many trials.
 """
 
 from __future__ import annotations
@@ -25,38 +26,39 @@ from privcurve.privacy.budget import ADD_REMOVE
 # Number of canaries in a table; each has its own bin.
 CANARIES = 250
 
-# Share of the coins that the attack guesses: the coins with the most extreme scores.
+# Share of the coins that the attack guesses. It leaves out canaries with scores near the median,
+# whose guesses are hardly better than chance.
 GUESSED = 0.5
 
-# Upper end of the search for ε.
+# Upper end of the search for the refuted ε; if guesses refute this ε, the result is infinite.
 MOST_EPSILON = 50.0
 
 
 class Guesses(NamedTuple):
-    """The numbers of coins (one for each canary and fit), of guesses and of right guesses."""
+    """Counts coins (one for each canary and fit), guesses, and right guesses."""
 
     n_coins: int
     n_guessed: int
     n_right: int
 
     def p_value(self, epsilon: float, delta: float) -> float:
-        """Return the largest probability of `n_right` or more right guesses under (ε, δ).
+        """Bound the probability of at least `n_right` right guesses, if fits are (ε, δ)-private.
 
         Source: Steinke, Nasr and Jagielski 2023, Theorem 5.2. The tables of several fits share no
-        record, so these fits count as one fit of a table with all coins.
+        record, so these fits count as one fit on a table with all coins.
         """
         right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
         p = float(law.sf(right - 1))
         if delta > 0 and right:
-            # δ may turn up to i wrong guesses into right ones, with a probability of at most
-            # 2 · n_coins · δ/i. `fewer[i - 1]` is the probability that this helps: that without it
-            # there are right − i, …, right − 1 right guesses.
+            # δ may turn i wrong guesses into right ones, with a probability of at most
+            # 2 · n_coins · δ/i. This changes the result only if right − i, …, right − 1 guesses are
+            # right otherwise, which has the probability `fewer[i - 1]`.
             fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
             p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
         return min(p, 1.0)
 
     def refuted_epsilon(self, delta: float, error: float) -> float:
-        """Return the largest ε that the guesses refute, wrongly with probability ≤ `error`."""
+        """Return the largest ε that the guesses refute, at significance level `error`."""
 
         def excess(epsilon: float) -> float:
             return self.p_value(epsilon, delta) - error
@@ -73,7 +75,7 @@ def most_refuted(n_fits: int, delta: float, error: float) -> float:
 
 
 def canary_tables(neighbours: str) -> list[Pair]:
-    """Return one pair: a table of canaries, and the same table with one different canary."""
+    """Return one pair of `neighbours`: tables of canaries that differ in one canary."""
     codes, labels = np.arange(CANARIES)[:, None], np.resize([1, -1], CANARIES)
     name = f"{CANARIES} canaries with coins"
     if neighbours == ADD_REMOVE:
@@ -87,7 +89,7 @@ def canary_tables(neighbours: str) -> list[Pair]:
 def guess_coins(
     learner: CodedClassifier, pair: Pair, n_fits: int, rng: np.random.Generator
 ) -> Guesses:
-    """Train `n_fits` times, each with new coins; guess the coins from the canaries' scores."""
+    """Train `n_fits` times, each time with new coins; guess the coins from the canaries' scores."""
     full = pair.right if pair.neighbours == ADD_REMOVE else pair.left
     rounds = []
     for _ in range(n_fits):

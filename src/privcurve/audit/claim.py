@@ -1,4 +1,4 @@
-"""The claims that an audit tests, and the method for each."""
+"""Define the privacy claims that an audit tests, each with the method of its attack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
 CANARIES = "canaries"
-# Methods whose bounds hold with a certain confidence.
+# Methods that estimate bounds from random fits, so that a bound may be wrong by chance.
 RANDOM = (SAMPLED, CANARIES)
 
 # Keys of `Claim.setting` for public facts; all other keys are hyperparameters.
@@ -48,32 +48,33 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim, the pairs of tables that test it, and the method.
+    """A privacy claim of a learner, the pairs of tables that test it, and the method of the attack.
 
-    Exactly one of `distribution`, `loss`, `sample` and `guess` is given, and decides the method.
+    Exactly one of `distribution`, `loss`, `sample` and `guess` must be given: it is the attack.
     """
 
     learner: str
     calibration: str
     epsilon: float
-    # `pairs(claim, target)`: the pairs of neighbours, either tiny tables or the target with a
-    # canary.
+    # `pairs(claim, target)` returns the pairs of tables: tiny ones, or the real dataset `target`
+    # with a canary.
     pairs: MakePairs
     delta: float = 0.0
     # Hyperparameters, and public facts: `public_columns` (if given, the label is public, too),
     # `ordered` (default: all columns) and `n_classes` (default 2).
     setting: Mapping[str, Any] = field(default_factory=dict)
-    # `distribution(estimator, records)`: the probability of each transcript.
+    # `distribution(estimator, records)` returns the probability of each possible output of a fit.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)`: the largest privacy loss that the attack can show for an output of a
-    # fit. For δ = 0, a loss above ε refutes the claim.
+    # `loss(estimator, pair)` returns the largest privacy loss of an output of a fit, as far as the
+    # attack can show. A loss above ε refutes a claim with δ = 0.
     loss: LearnerLoss | None = None
-    # `sample(estimator, pair, records, n, rng)`: the outputs of n trainings on one side.
+    # `sample(estimator, pair, records, n, rng)` trains n times on `records`, one of the tables of
+    # `pair`, and returns the outputs.
     sample: LearnerSampler | None = None
-    # `guess(estimator, pair, n, rng)`: guesses of canaries' coins after n trainings.
+    # `guess(estimator, pair, n, rng)` trains n times on tables of canaries; it guesses their coins.
     guess: LearnerGuesser | None = None
     n_trainings: int = 0  # number of fits on each table of each pair; for canaries, in total
-    n_pairs: int = 1  # number of pairs of a sampled claim
+    n_pairs: int = 1  # number of pairs that `pairs` returns; only used with `sample`
     neighbours: str = REPLACE_ONE  # the relation of all pairs
     # The relation in the learner's own statement; by default `neighbours`. If the two differ, the
     # audit tries more than the learner claims, and a violation refutes nothing.
@@ -84,7 +85,7 @@ class Claim:
         if sum(how is not None for how in ways) != 1:
             raise ValueError(f"{self.name}: give one of distribution, loss, sample and guess")
         if self.sample is not None and self.n_trainings < 2:
-            raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
+            raise ValueError(f"{self.name}: n_trainings must be at least 2; got {self.n_trainings}")
         if self.loss is not None and self.delta > 0:
             raise ValueError(f"{self.name}: delta must be 0 for a loss; got {self.delta:g}")
         object.__setattr__(self, "stated", self.stated or self.neighbours)
@@ -113,7 +114,7 @@ class Claim:
         return json.dumps(parts, sort_keys=True)
 
     def estimator(self, n_bins: Ints) -> CodedClassifier:
-        """Return the audited learner, unfitted."""
+        """Return the unfitted learner for columns with these numbers of bins."""
         claimed = {name: getattr(self, name) for name in BUDGET}
         own = {name: value for name, value in self.setting.items() if name not in FACTS}
         public = self.setting.get(PUBLIC_COLUMNS)
@@ -125,7 +126,10 @@ class Claim:
         return learner
 
     def statement(self, side: Records) -> PrivacyStatement:
-        """Return the statement of a fit; raise ValueError if it differs from the claim."""
+        """Fit the learner to `side`, and return the fit's privacy statement.
+
+        Raises ValueError if its ε, δ or neighbouring relation differs from this claim.
+        """
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)
         (fitted,) = learner.fit_records(side, [{}], [Curator(rng)])
@@ -133,8 +137,8 @@ class Claim:
         if (own.epsilon, own.delta, own.neighbours) != (self.epsilon, self.delta, self.stated):
             raise ValueError(
                 f"{self.name}: the learner claims ε = {own.epsilon:g}, δ = {own.delta:g} for "
-                f"{own.neighbours} neighbours; the audit has ε = {self.epsilon:g}, "
-                f"δ = {self.delta:g} and {self.stated} ones"
+                f"{own.neighbours} neighbours; the audit's claim must be the same, but has "
+                f"ε = {self.epsilon:g}, δ = {self.delta:g} for {self.stated} neighbours"
             )
         return own
 
@@ -147,6 +151,6 @@ def _name(function: object) -> str:
 
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
-    """Return the random stream of the claim with the name `name`, in a run with a base seed."""
+    """Return the random stream of the claim `name` in an audit with the base seed `seed`."""
     digest = hashlib.sha256(json.dumps([name, seeds.public_name(seed)]).encode()).hexdigest()
     return seeds.generator(seed, digest)

@@ -200,7 +200,7 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
     calibration = case.parameters.get("calibration", PROVED)
     moved = replace(case, parameters={**case.parameters, **more})
     try:
-        registry.check_parameters(case.learner, given, calibration)
+        registry.entry(case.learner).check_parameters(given, calibration)
         made = moved.estimator(case.bins)
         made._check_parameters()
         made.check_classes(case.n_classes)

@@ -1,10 +1,10 @@
-"""Control and post-processing on distant tables, which share only their public facts.
+"""Check the contract on *distant* tables, which have nothing but their public facts in common.
 
-With equal answers, calls and model must be equal for any two tables, not for neighbours alone. So
-distant tables can show a leak that neighbours hide: the number of distinct bins, or the type of a
-result, rarely changes with one record. The checks train learners by `fit(X, y)`, which runs more
-code than a study does. Learners that accept partitioned records also train on partitions, of
-distant and of neighbouring tables.
+If a curator gives the same answers, a fit must make the same calls and return the same model on any
+two tables, not only on neighbours. So distant tables can show a leak that neighbours hide: the
+number of distinct bins, or the type of a result, rarely changes with one record. The checks train
+learners by `fit(X, y)`, which runs more code than a study does. Learners that accept partitioned
+records also train on partitions of distant and of neighbouring tables.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from privcurve.audit.replay_fits import CHARGE, BreachError, Replay
 from privcurve.coding import Records
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
-from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
+from privcurve.privacy.parts import OpenPart, PartedRecords, Threads
 
-# DOMAINS: the number of bins of each column. SIZES: the number of records.
+# Numbers of bins of the columns, and numbers of records, of the tables to try.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 
 
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
-    """Check conditions 1 and 2 on distant tables; stop at the first pair that breaks one.
+    """Check conditions 1 and 2 of the contract on distant tables; stop at the first breach.
 
-    `sizes` are numbers of records to try, in addition to `case.sizes`; they are not tried if a
-    parameter of the case is at an end of its range.
+    `sizes` are numbers of records to try, in addition to `case.sizes`. If a parameter of the case
+    is at an end of its range, only `case.sizes` are tried.
     """
     verdict = Verdict(case)
     sizes = () if case.at_end else sizes
@@ -71,10 +71,10 @@ def distant_tables(
 ) -> Iterator[tuple[Records, Records]]:
     """Yield three pairs of tables with `n` records each.
 
-    First pair: equal records of one class, in one row if possible, and random records. Second pair:
-    equal records of another class, and random records of one class. Third pair: two random tables.
-    Under private-columns, public values are equal. Under add-remove, the second table has half as
-    many records, or none.
+    The first pair has a table of equal records and a table of random records. The second pair has
+    equal records of another class, and random records of one class. The third pair has two random
+    tables. Under private-columns, both tables have the same public values. Under add-remove, the
+    second table has half as many records or, in the first pair, none.
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)
@@ -94,30 +94,29 @@ def distant_tables(
 
 # Partitioned records -----------------------------------------------------------------------------
 
-# Number of records of a partitioned table, number of its parts, and number of pairs of neighbours
-# that the check tries.
+# Number of records of a partitioned table, number of its parts, and number of neighbouring pairs.
 N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
 
 
 @dataclass(frozen=True)
 class _InMemory:
-    """A part of partitioned records: it is in memory, in place of a part on disk."""
+    """A part of partitioned records that is kept in memory, not on disk."""
 
     held: Records
     path: str = "a part"
 
     @property
     def n(self) -> int:
-        """The number of records."""
+        """Number of records in this part."""
         return self.held.n
 
     def records(self) -> Records:
-        """Return the records."""
+        """Return the records of this part."""
         return self.held
 
 
 class _InTurn(Threads):
-    """An engine that queries the parts one after another."""
+    """Queries parts of records one after another, in this thread."""
 
     def __init__(self) -> None:
         pass
@@ -125,12 +124,12 @@ class _InTurn(Threads):
     def ask(
         self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
-        """Yield the answers of all parts."""
+        """Yield the answer of each part to the query `question`."""
         return (one.ask(question, arguments) for one in held)
 
 
 def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifier:
-    """Train a learner on partitioned records; a part may be empty."""
+    """Train the case's learner on `N_PARTS` parts of `side`, some of which may be empty."""
     codes, labels = (np.repeat(part, side.counts, axis=0) for part in side[:2])
     ends = np.linspace(0, len(labels), N_PARTS + 1).astype(int).tolist()
     parts: Any = tuple(
@@ -142,7 +141,10 @@ def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifie
 
 
 def check_in_parts(case: Case, seed: int = 0) -> Verdict:
-    """Check conditions 1, 2, 3 and 5 on partitioned records, if the learner allows them."""
+    """Check conditions 1, 2, 3 and 5 of the contract on partitioned records.
+
+    Returns a verdict on 0 pairs if the learner does not accept partitioned records.
+    """
     verdict = Verdict(case)
     made, entry = case.estimator(case.bins), registry.entry(case.learner)
     if entry.refuses(setting=made._setting(), in_parts=True, facts=made):

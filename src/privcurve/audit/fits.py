@@ -1,4 +1,4 @@
-"""Many fast trainings of one learner on the same records, to estimate probabilities of events."""
+"""Train a learner many times on the same records, to estimate probabilities of its outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Kinds of released answers. Floating-point arithmetic affects each kind in a different way:
+# Kinds of released answers. Floating-point arithmetic affects each kind differently: see
 # docs/proofs.md, 'Floating point', F1 and F2.
 NUMBERS = "numbers on a grid"
 WHOLE = "whole numbers"
@@ -24,18 +24,17 @@ SHARES = "shares of Laplace noise"
 MINIMA = "minimised objectives"
 STREAMS = "noise of a compiled loop"
 
-# Number of fitted models in memory at a time.
+# Number of models that are trained at a time, which limits the memory.
 BATCH = 500
 
 
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train `n` times with one stream; yield the same models as `fit_records`, bit for bit.
+    """Train `n` times with the stream `rng`; yield the same models as `fit_records`, bit for bit.
 
-    This is faster than `fit_records`: records are not sealed, and parameters and records are
-    checked once, not `n` times, as these checks take most of the time on tiny data. A curator draws
-    the noise, and the learner's own code uses it, as in a real fit.
+    This is faster than `fit_records` on tiny data: records are not sealed, and parameters and
+    records are checked once, not `n` times. Curators draw the noise as in a real fit.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes)
@@ -48,10 +47,10 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return a copy of a learner, prepared as by `fit_records` right before training."""
+    """Return a copy of a learner in the state in which `fit_records` begins its training."""
 
     def train_nothing(blank: object, learners: Any, *arguments: Any) -> None:
-        """Set an empty statement on each learner, and train nothing."""
+        """Train nothing; only give each of `learners` the statement that `fit_records` expects."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()
             each._fitted_statement = PrivacyStatement(

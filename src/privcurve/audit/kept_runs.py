@@ -1,7 +1,8 @@
 """Check that private selection releases nothing except the selected run.
 
-A replay gives both sides the same runs and scores, so it can't detect a model that depends on runs
-that lost. The fits in this module differ in the number, settings and scores of such runs.
+Other contract checks give both tables of a pair the same runs and scores, so they can't detect a
+model that depends on runs that were not selected. Therefore this check compares fits that differ
+only in the number, hyperparameters and scores of these runs.
 """
 
 from __future__ import annotations
@@ -17,33 +18,33 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Records
 from privcurve.privacy.selection import Runs
 
-# Number of records. Then three scores that the check prescribes, in place of real scores with
-# noise.
+# Number of records of the table; and three scores that the check prescribes, in place of scores
+# that a fit would compute.
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
-# Index of the last setting of the candidates.
+# Index of the last of the candidates.
 LAST = -1
 
 
 class _Given(Replay):
-    """A replay with given runs: for each run, the index of its setting, and its score."""
+    """A replay that prescribes the runs: for each, the index of its candidate, and its score."""
 
     def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
         super().__init__([seed])
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        # Prescribe the scores only when runs are drawn: a fit without runs has other events at
-        # these places of the script.
+        # Prescribe the scores only here: in a fit that draws no runs, the first answers are not
+        # scores.
         self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 
 
 def check_runs(case: Case, seed: int = 0) -> Verdict:
-    """Check that a fitted model does not depend on the runs that lost.
+    """Check that a fitted model does not depend on runs that were not selected.
 
-    `n_pairs` of the verdict is the number of compared pairs of fits; 0 for a fit without runs.
+    `n_pairs` of the verdict is the number of compared pairs of fits; 0 if the learner has no runs.
     """
     verdict = Verdict(case)
     rng = np.random.default_rng([seed, 29])
@@ -61,7 +62,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
                 name for name in {**state, **lone} if not is_same(state.get(name), lone.get(name))
             ]
             if differing:
-                why = f"{', '.join(differing)} differ with runs that are not kept"
+                why = f"{', '.join(differing)} depend on runs that are not selected"
                 raise BreachError(POST_PROCESSING, why, side)
             verdict.n_pairs += 1
         better, _ = _fit(case, side, seed, [(0, HIGH), (LAST, LOWEST), (0, LOW)])
@@ -82,7 +83,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
 def _fit(
     case: Case, side: Records, seed: int, runs: Sequence[tuple[int, int]]
 ) -> tuple[Replay, dict[str, Any]]:
-    """Train with given runs; return the replay, and all that the fit releases or reports."""
+    """Train with the prescribed `runs`; return the replay, and what the fit releases or reports."""
     curator = _Given(seed, runs)
     model = train(case, side, curator)
     return curator, {**released(model), "reports of progress": curator.progress}

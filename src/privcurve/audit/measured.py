@@ -1,4 +1,4 @@
-"""The measured ε of a study's method: a lower bound by label canaries, at the method's setting."""
+"""Measure a lower bound on the ε of a study's method, by an attack with canaries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from privcurve.learners import own, registry
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
-# The ε that the audited fits claim.
+# The ε that the attacked fits claim, whatever values of ε the study has.
 EPSILON = 1.0
-# Number of fits on each of the two tables of canaries.
+# Number of fits on each of the two tables of canaries, by default.
 FITS = 50
 TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger bound on ε of two tables, its table and guesses; or why there is no bound."""
+    """The larger of the bounds on ε from two tables, with the guesses and the name of that table.
+
+    If there is no bound, `epsilon` is NaN, and `reason` says why.
+    """
 
     epsilon: float = math.nan
     table: str = ""
@@ -31,10 +34,10 @@ class Measured(NamedTuple):
 
 
 def contract_of(method: Method) -> str:
-    """Return the result of the contract for a method's learner.
+    """Return whether a method's learner keeps the contract, as a word such as `KEPT`.
 
-    For learners of this project, it is `KEPT` if the learner is in `CASES`: tests check these
-    cases, and fail if a learner breaks the contract.
+    For a learner of this project, the result is `KEPT` if the learner is in `CASES`: the tests fail
+    if a learner breaks the contract in one of these cases.
     """
     tried = own.KEPT if method.learner in {case.learner for case in CASES} else own.NOT_TRIED
     return method.contract or tried
@@ -43,9 +46,9 @@ def contract_of(method: Method) -> str:
 def measure(method: Method, n_fits: int = FITS) -> Measured:
     """Return a lower bound on ε of fits that claim `EPSILON`, with confidence 1 − `REPORTED_ERROR`.
 
-    In one table the canaries are bins of an ordered column, in the other table bins of an unordered
-    column. The bound of each table may be wrong with half of `REPORTED_ERROR`. The result does not
-    depend on the seed of a run.
+    The canaries of one table have the bins of an ordered column, and the canaries of the other
+    table the bins of an unordered column. The bound from each table is wrong with probability at
+    most `REPORTED_ERROR` / 2. The random numbers do not depend on the seed of a study.
     """
     if method.claim == PRIVATE_COLUMNS:
         return Measured(reason=f"canaries have no {PRIVATE_COLUMNS}")
@@ -55,8 +58,8 @@ def measure(method: Method, n_fits: int = FITS) -> Measured:
     for table, is_ordered in TABLES.items():
         try:
             guesses = _guess(method, table, is_ordered, n_fits)
-        # A learner, perhaps a user's, may fail in any way on such a table. This must not lose the
-        # study's runs.
+        # A learner, perhaps a user's, may raise any error on such a table. The error must not stop
+        # the study: its runs would be lost.
         except Exception as error:
             return Measured(reason=f"{type(error).__name__}: {error}")
         lower = guesses.refuted_epsilon(method.delta, REPORTED_ERROR / len(TABLES))
@@ -70,7 +73,7 @@ def _guess(method: Method, table: str, is_ordered: bool, n_fits: int) -> Guesses
     point = method.points[0]._replace(epsilon=EPSILON)
     parameters: dict[str, Any] = method.estimator_parameters(point, 1)
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
-        # Half of the canaries are present.
+        # The estimate of the number of records: on average, half of the canaries are present.
         parameters = {"n_estimate": pair.right.n // 2, **parameters}
     facts = Facts(pair.left.n_bins, (is_ordered,))
     learner = registry.make(method.learner, facts, parameters, method.claim)

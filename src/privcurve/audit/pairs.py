@@ -1,4 +1,4 @@
-"""Pairs of neighbouring tables: tables that differ in one record, and how they differ."""
+"""Make and check pairs of neighbouring tables, which differ in one record."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 class Pair:
     """Two neighbouring tables (*sides*), which differ in one record."""
 
-    dataset: str  # `tiny`, or the name of the dataset that contains the canary
+    dataset: str  # `tiny`, or the name of the real dataset from which the records are
     name: str  # describes the pair
-    # The first row of each side is the differing record, with a count of 1. For `add-remove`, only
-    # the larger side has such a row.
+    # The sides differ in their first row, which has a count of 1. For `add-remove`, only the larger
+    # side has this row.
     left: Records
     right: Records
     # `replace-one`; `add-remove`: one side has one more record; or `private-columns`: the record
@@ -40,7 +40,7 @@ class Pair:
 
     @property
     def labels(self) -> Floats:
-        """A sign for each row of `canaries`; Σ sign · score tends to be larger on the left side."""
+        """Signs of the rows of `canaries`: Σ sign · score tends to be larger for fits to `left`."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -56,7 +56,7 @@ def check_pair(pair: Pair) -> None:
     """Raise ValueError unless the two sides are neighbours in the relation of the pair."""
     left, right = pair.left, pair.right
     if not np.array_equal(left.n_bins, right.n_bins):
-        raise ValueError(f"the pair '{pair.name}' has two domains")
+        raise ValueError(f"the tables of the pair '{pair.name}' must have equal numbers of bins")
     if pair.neighbours == ADD_REMOVE:
         differ = _count_rows(left)
         differ.subtract(_count_rows(right))
@@ -131,10 +131,10 @@ def replace_record(
     dataset: str = "tiny",
     private: tuple[int, ...] = (),
 ) -> Pair:
-    """Return a pair with one record on the left, another on the right, and `others` on both.
+    """Return a pair whose sides have the records `left` and `right`, and both have `others`.
 
-    A row is a tuple of bins and label. `counts` are the counts of the other rows; `private` are the
-    private columns of a `private-columns` pair.
+    A row is a tuple of bins and label. `counts` says how many records each row of `others` stands
+    for. With `private` columns, the sides are private-columns neighbours, else replace-one.
     """
     of_rows = [1, *(counts or [1] * len(others))]
 
@@ -172,9 +172,9 @@ def flipped_constant(n: int) -> Pair:
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
     """Return n equal records, about half of them positive, and the same with one label flipped.
 
-    `surplus` is about the number of positive labels minus the number of negative labels. The
-    private choice between the two labels is uncertain for any n, so a few trainings show the effect
-    of one record.
+    `surplus` is about the number of positive labels minus the number of negative labels. If it is
+    small, either label may win a private choice for any n, so a few trainings show the effect of
+    one record.
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"
@@ -189,11 +189,11 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 
 
 def cross_columns() -> Pair:
-    """Return two records in two columns of two bins; one record's columns swap their values.
+    """Return a pair: two records in two columns of two bins; one record swaps its two values.
 
-    The positive record is in bin 0 of both columns. The negative record, which is replaced, is in
-    bin 0 of the first column on the left side, and of the second column on the right side. So the
-    side decides which column separates the labels, and both leaves of a split by either column
+    The positive record is in bin 0 of both columns. The negative record is in bins 0 and 1 on the
+    left side, and in bins 1 and 0 on the right side. So the second column separates the labels on
+    the left side, the first column on the right side, and both leaves of a split by either column
     change. Among all pairs of two or three such records, this pair is the worst for the published
     DPBoost.
     """
@@ -204,15 +204,16 @@ def cross_columns() -> Pair:
 def lone_record(n_codes: int = 2) -> Pair:
     """Return a pair of one positive record: in the first bin on the left, in the last on the right.
 
-    Learners predict the negative class for bins without records. So a teacher of bagging votes +
-    only for the first bin on the left side, and only for the last bin on the right side.
+    Learners predict the negative class for bins without records. So a model predicts the positive
+    class only for the first bin if it is fitted to the left side, and only for the last bin if it
+    is fitted to the right side.
     """
     name = f"one record alone, in one of {n_codes} bins"
     return replace_record(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))
 
 
 def add_record(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
-    """Return a pair: `side`, and the same table with one more record."""
+    """Return an add-remove pair: `side`, and `side` with one more record of bins `row`."""
     codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
     labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)
     return Pair("tiny", name, side, Records(codes, labels, counts, side.n_bins), ADD_REMOVE)

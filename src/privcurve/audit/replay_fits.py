@@ -1,8 +1,9 @@
-"""A curator with prescribed answers (a *script*), to train on two neighbours with equal answers.
+"""Train on two tables with a curator that gives both fits the same prescribed answers (a *script*).
 
-The two fits may differ only in the exact values of their calls; any other difference is a leak. The
-differences of exact values determine the privacy loss of the answers. The contract check
-(`contract`) draws answers at random; an attack (`worst_answers`) searches for the worst answers.
+The two fits may differ only in the exact values that their mechanism calls would add noise to; any
+other difference is a leak. The differences of exact values determine the privacy loss of the
+answers. The contract check (`contract`) draws answers at random; an attack (`worst_answers`)
+searches for the answers with the largest loss.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVE
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
-# The conditions of the contract that a fit can break; SEALED is the fault that a fit inspects
-# sealed values.
+# The five conditions of the contract, and SEALED: a fit must not inspect sealed values.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -35,24 +35,26 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR: such noise decides, whatever
-# the scores are, but it is small enough that the sums show the scores to eight digits.
+# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR. Such noise decides, whatever
+# the scores are, and it is small enough that the sums of noise and score have eight digits of the
+# score.
 FAR = 2.0**22
-# Largest score that a loop may add to its noise, in units of the noise.
+# Largest score that a loop may add to its noise, in units of the noise scale; a larger one would
+# come close to FAR, so that noise might not decide.
 NEARLY = 2.0**20
 
-# Prescribed numbers are the exact values of the first side, plus noise of one of these scales, in
-# units of the announced scale.
+# A prescribed number is the exact value of the first side plus noise: the announced noise times one
+# of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of prescribed minima of objectives: losses are flat only at large ones.
+# Sizes of prescribed minima of objectives. They include large ones, at which losses are flat.
 MINIMA = (0.3, 1.0, 10.0)
 
-# Relative tolerance for the solver's error, where it must reach a prescribed minimum.
+# Relative tolerance for the distance between a prescribed minimum and the solver's result.
 SOLVED = 1e-4
 
-# Two kinds of events. OBJECTIVE: the curator minimises an objective. HANDED: it gives noise to a
-# compiled loop.
+# Kinds of events: the curator minimises an objective, or hands noise to a compiled loop. The other
+# kinds are names of the curator's methods.
 OBJECTIVE = "objective"
 HANDED = "noise"
 
@@ -60,13 +62,13 @@ HANDED = "noise"
 POINTS = 500
 
 
-# The position of an event: the path to its curator (empty, or the index of a party), then the
-# event's index among the events of this curator.
+# The position of an event: its index among the events of its curator. If this is a party's curator,
+# the index of the party comes first.
 Place = tuple[int, ...]
 
 
 class BreachError(RuntimeError):
-    """A broken condition of the contract, why it is broken, and tables that show it."""
+    """A fit breaks the contract: the condition, the reason, and tables for which it happens."""
 
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
@@ -91,28 +93,29 @@ def _rows(records: Records) -> str:
 
 @dataclass
 class Event:
-    """One call of a fit."""
+    """One query of a fit to its curator: it makes one or several mechanism calls."""
 
-    kind: str  # names the method of the curator that answers
-    calls: NDArray[Any]  # one call, or one for each position along the first axes of `exact`
-    # The exact values, in units of the noise scale. If a compiled loop adds them to the noise,
-    # `Replay.close` sets them.
+    kind: str  # the name of the curator's method, OBJECTIVE or HANDED
+    calls: NDArray[Any]  # one call, or an array whose axes are the first axes of `exact`
+    # The exact values, divided by the noise scale. In a compiled loop, the curator does not see
+    # them before the end of the fit: then `Replay.close` sets them.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    # For an objective: the log-determinant of the Jacobian of its gradient, at the answer.
+    # Only for an objective: the log-determinant of the Jacobian of its gradient, at the answer.
     log_jacobian: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the exact values."""
+        """Shape of the exact values."""
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return the changes of exact values by ledger entry (or its name), in units of noise.
+        """Return the changes of exact values against `other`, the same event of the second side.
 
-        `other` is the event of the other side. The change of a number or label is the absolute
-        difference; of a choice, the range of the differences of scores; of an objective, the norm
-        of the difference of gradients.
+        The keys are ledger entries, or names of calls without an entry; changes are in units of the
+        noise scale. For numbers and labels, a change is the absolute difference. For a choice, it
+        is the range of the differences of scores. For an objective, it is the norm of the
+        difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[Floats]] = {}
@@ -129,18 +132,18 @@ class Event:
 
 
 def norms(mechanism: str, vectors: Floats) -> Floats:
-    """Return the norm of each row, in the norm on which the mechanism's noise density depends."""
+    """Return the norm of each row: L∞ for box perturbation, L2 for other mechanisms."""
     order = np.inf if mechanism == BOX_PERTURBATION else 2
     return np.asarray(np.linalg.norm(vectors, order, axis=1))
 
 
 class Replay(Curator):
-    """A curator with prescribed answers, which records its events.
+    """A curator that gives prescribed answers, and records its events.
 
-    Answers and public coins are functions of `seed`, so they are equal on both sides. A replay with
-    a `leader` (the replay of the first side) repeats the leader's answers; other replays take an
-    answer from `script`, if it has one for the event's place, or draw it. For a party, `path` is
-    its index. The call with the name `redrawn` draws another batch than in the leader's fit.
+    On the first side, an answer is the one that `script` has for the event's place, or is drawn. On
+    the second side, `leader` is the replay of the first side, whose answers are repeated. Drawn
+    answers and public coins are functions of `seed`. For a party's curator, `path` has the index of
+    the party. The call with the name `redrawn` gets another batch than in the leader's fit.
     """
 
     def __init__(
@@ -151,9 +154,9 @@ class Replay(Curator):
         path: Place = (),
         redrawn: str = "",
     ) -> None:
-        # The progress that the fit has reported.
+        # The shares of progress that the fit has reported.
         self.progress: list[float] = []
-        # The texts that the fit has printed, warned of and logged.
+        # The texts that the fit has printed, logged or given as warnings.
         self.messages: list[str] = []
         self.stream = ""
         super().__init__(
@@ -165,7 +168,7 @@ class Replay(Curator):
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
         self.dealt = False  # whether the fit shuffled its records, e.g. to deal them to parts
-        # A part of the fit with answers that the replay cannot prescribe; empty if none.
+        # Says which answers of the fit the replay can't prescribe; empty if it prescribes all.
         self.unseen = ""
 
     @property
@@ -180,7 +183,7 @@ class Replay(Curator):
 
     @property
     def all_events(self) -> list[Event]:
-        """The events of this curator and of all parties."""
+        """The events of this curator and of the curators of all parties."""
         return [*self.events, *(event for holder in self.holders for event in holder.events)]
 
     @property
@@ -192,19 +195,19 @@ class Replay(Curator):
     def _event(
         self, kind: str, calls: object, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
-        """Record a call as an event, and return it with its answer.
+        """Record a query as an event, and return it with its answer.
 
-        The answer is from the leader, from the script, or from `draw`. Raises BreachError (control)
-        if the leader made another call.
+        The answer is the leader's, or the script's, or the result of `draw`. Raises BreachError
+        (control) if the leader's event at the same place has another kind, shape or call.
         """
         event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
         if self._leader is not None:
-            first = _leader_next(self._leader.events, place, f"a call more: {_describe(event)}")
+            first = _leader_next(self._leader.events, place, f"an extra call: {_describe(event)}")
             same = (first.kind, first.shape) == (kind, event.shape)
             if not (same and np.array_equal(first.calls, event.calls)):
-                why = f"{_describe(first)}, and on the other side {_describe(event)}"
+                why = f"one side asks for {_describe(first)}, the other for {_describe(event)}"
                 raise BreachError(CONTROL, why)
             event.answer = first.answer
         elif (*self.path, place) in self._script:
@@ -214,20 +217,24 @@ class Replay(Curator):
         return event
 
     def close(self) -> None:
-        """Set the values that compiled loops added to noise; check that no call is missing."""
+        """End the fit: compute the exact values in compiled loops, and compare with the leader.
+
+        Raises BreachError if a call, run or party of the leader is missing, if the two fits drew
+        different numbers of public coins, or if a loop adds too much to its noise.
+        """
         if self._leader is not None:
             if len(self.events) < len(self._leader.events):
                 missing = self._leader.events[len(self.events)]
-                raise BreachError(CONTROL, f"a call less: {_describe(missing)}")
+                raise BreachError(CONTROL, f"a missing call: {_describe(missing)}")
             if len(self.inners) < len(self._leader.inners):
-                raise BreachError(CONTROL, "a run less")
+                raise BreachError(CONTROL, "a missing run")
             if len(self.parties) < len(self._leader.parties):
-                raise BreachError(CONTROL, "a party less")
-            # A loop whose answers cannot be prescribed may use a random number of coins, as it
-            # rejects some.
+                raise BreachError(CONTROL, "a missing party")
+            # If the replay can't prescribe the answers of a loop, the loop may use a random number
+            # of coins, as it rejects some of them.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
-                raise BreachError(CONTROL, "another number of public coins")
+                raise BreachError(CONTROL, "the sides draw different numbers of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
             if not np.abs(event.exact).max(initial=0.0) <= NEARLY:
@@ -266,23 +273,27 @@ class Replay(Curator):
             lambda: exact + np.rint(self._draw(call, exact.shape)).astype(np.int64),
         ).answer.copy()  # fmt: skip
 
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
+        return self._choose(call, scores)  # type: ignore[arg-type]
+
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         return np.concatenate([self._numbers(call, one) for one in np.split(exact, len(exact))])
 
     def _holder(self, start: Start) -> Curator:
         k = len(self.parties)
-        leader = self._leader and _leader_next(self._leader.holders, k, "a party more")
+        leader = self._leader and _leader_next(self._leader.holders, k, "an extra party")
         return Replay([*self._seed, 1000 + k], leader, self._script, (*self.path, k))
 
     def _inner(self, start: Start) -> Curator:
         k = len(self.inners)
-        leader = self._leader and _leader_next(self._leader.runs, k, "a run more")
+        leader = self._leader and _leader_next(self._leader.runs, k, "an extra run")
         return Replay([*self._seed, k], leader)
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
-        # The interval is public, so it must be equal on both sides: kinds are compared.
+        # The interval is public, so it must be the same on both sides. As a part of the event's
+        # kind, it is compared.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
         event = self._event(
             kind, call, scores[piece] / call.scale,
@@ -298,9 +309,10 @@ class Replay(Curator):
         minimise: Callable[[Floats], Floats],
         old: bool,
     ) -> Floats:
-        """Answer with a prescribed minimum θ, for which the linear term is b = −gradient(θ).
+        """Prescribe the minimum θ of the perturbed objective, and check that the solver finds it.
 
-        The exact value is gradient(θ), so that both sides have the same minimum, with different b.
+        The random linear term b that leads to θ is −gradient(θ), which differs between the two
+        sides. So gradient(θ) is compared in place of an exact value.
         """
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),
@@ -318,23 +330,23 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, and set `unseen`: a loop draws choices with these numbers."""
-        self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
+        """Return random numbers with which a loop draws choices; set `unseen`."""
+        self.unseen = "a compiled loop draws choices, and the replay does not see their scores"
         return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Return the stream of noise, and set `unseen`: a loop draws from the stream."""
-        self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
+        """Return a random stream from which a loop draws its noise; set `unseen`."""
+        self.unseen = "a compiled loop draws noise, which the replay can't prescribe"
         return super().generator(calls)
 
     def leave(self) -> None:
-        """Set `unseen`: a party answers in another process."""
+        """Set `unseen`, as a party answers in another process."""
         super().leave()
-        self.unseen = "a party answers in another process, for which no script can answer"
+        self.unseen = "a party answers in another process, where the replay can't prescribe answers"
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
-        # Seed the coins of a record by its values: then the batches of neighbours differ in no
-        # other record than the tables.
+        # The values of a record seed the coins that decide whether it is in the batch. So the
+        # batches of two neighbours differ in at most the record in which the tables differ.
         table = np.column_stack([records.codes, records.labels]).astype(np.int64)
         alike, row_of = np.unique(table, axis=0, return_inverse=True)
         hits = np.zeros(len(alike), dtype=np.int64)
@@ -349,14 +361,15 @@ class Replay(Curator):
 
     def _shuffle(self, records: Ints) -> Ints:
         self.dealt = True
-        # Sort first, as the order may differ between the sides: the result is the same on both.
+        # Sort first: then both sides get the same random order, even if their `records` are ordered
+        # differently.
         return super()._shuffle(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         def draw() -> Floats:
             if calls.size and calls.flat[0].mechanism in SELECTIONS:
-                # The prescribed noise gives the candidates a random order: the loop chooses the
-                # first allowed one.
+                # This noise puts the candidates into a random order, and the loop chooses the first
+                # candidate that it allows.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
@@ -368,7 +381,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[object], place: int, more: str) -> Any:
-    """Return `leaders[place]`; if it does not exist, raise BreachError with the reason `more`."""
+    """Return `leaders[place]`; raise BreachError with the reason `more` if this item is missing."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]
@@ -382,9 +395,10 @@ def _describe(event: Event) -> str:
 
 @contextmanager
 def overheard(messages: list[str]) -> Iterator[None]:
-    """Collect the texts that Python code, including kernels, prints, warns of and logs.
+    """Append the texts that Python code prints, logs or gives as warnings to `messages`.
 
-    Garbage collection is off meanwhile: it might warn of an open file that earlier code left.
+    Garbage collection is off in this context: otherwise it might warn of a file that earlier code
+    left open.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The audit as one table of all learners, with notes that explain its numbers."""
+"""Write the results of the audit as one table of all learners, with notes on its numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUP = ["learner", "calibration", "neighbours", "delta"]
 
 
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the results of :func:`privcurve.audit.run.run` for all learners in one frame.
+    """Join `parts`, each the result of :func:`privcurve.audit.run.run` for a learner, to one frame.
 
     `found_delta` is rounded to three digits; values below 1e-13, which are rounding errors, become
     0.
@@ -48,14 +48,15 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that test what a statement claims, not another neighbouring relation."""
+    """Return the rows whose neighbouring relation is the one in the learner's own statement."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
 def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the worst row of each `GROUP`, with its number of rows in `n_tried`.
+    """Return the worst row of each group (`GROUP`); the column `n_tried` has the group's size.
 
-    The worst row is a violation, or else the row with the largest share of its claimed ε.
+    The worst row is a violation if there is one. Among several, or without one, it is the row with
+    the largest ratio of found to claimed ε.
     """
     order = frame.assign(
         share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
@@ -66,7 +67,7 @@ def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: the worst rows, with significant digits only."""
+    """Return the worst row of each group as texts, with a few digits of each number."""
     rows = worst_rows(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
@@ -74,7 +75,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Round down: the trainings could not refute a claim that is above the exact number.
+    # Round down: a number that is rounded up would be a claim that the audit could not refute.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]
@@ -97,7 +98,7 @@ def _text(value: object) -> str:
 
 
 def _describe_refutation(row: dict[Any, Any]) -> str:
-    """Describe a refuted claim, with the reservations of the learner's own statement."""
+    """Return a sentence on a refuted claim, with the reservations of the learner's statement."""
     if row["neighbours"] != row["stated_neighbours"]:
         return (
             f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "

@@ -1,4 +1,4 @@
-"""The audit of a list of claims, and its result, a frame with a row for each claim."""
+"""Audit a list of claims, and return a frame with a row for each claim."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Return the number of sampled pairs and tables of canaries.
+    """Return the number of random comparisons: one for each sampled pair or table of canaries.
 
-    They share `VERDICT_ERROR`, the probability of a false alarm in a complete run.
+    The verdicts of a complete audit share `VERDICT_ERROR`, the probability of a false alarm.
     """
     return sum(c.n_pairs for c in claims if c.method in RANDOM)
 
@@ -48,16 +48,16 @@ def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -
     """Audit claims; return one row for each, with the columns `COLUMNS`.
 
     Some pairs of tables are records of the dataset `target` with a canary. `comparisons` is the
-    number of comparisons of the complete run (:func:`n_comparisons`).
+    number of random comparisons in an audit of all learners (:func:`n_comparisons`).
 
-    In the result, `epsilon` and `delta` are the claimed values. `found_epsilon` is exact, or a
-    lower bound: certain (density), or with confidence 95 % over the pairs of the row (sampled,
-    canaries). `found_delta` is the exact δ at the claimed ε; NaN for other methods than exact.
-    `refutable_epsilon` is the largest claim that this number of trainings could refute; infinite
-    for methods without sampling.
+    In the result, `epsilon` and `delta` are the claimed values. `found_epsilon` is the exact ε
+    (method exact), or a lower bound: a certain one (density), or one with confidence 95 % over the
+    pairs of the row (sampled, canaries). `found_delta` is the exact δ at the claimed ε, and NaN for
+    other methods than exact. `refutable_epsilon` is the largest claimed ε that the number of
+    trainings could refute; it is infinite for exact and density.
 
-    Raises ValueError if a learner does not state the claim, or if a pair has another relation than
-    the claim.
+    Raises ValueError if a learner's own statement differs from its claim, or if a pair has another
+    neighbouring relation than the claim.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -112,7 +112,7 @@ def _check_pairs(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def refutable_epsilon(c: Claim, comparisons: int) -> float:
-    """Return the largest claimed ε that this number of trainings could refute."""
+    """Return the largest claimed ε that `c.n_trainings` could refute; infinite without sampling."""
     error = VERDICT_ERROR / comparisons
     if c.method == CANARIES:
         return most_refuted(c.n_trainings, c.delta, error)
@@ -150,9 +150,9 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 
 
 def reservations_of(statement: PrivacyStatement) -> str:
-    """Return the reservations of a statement with published noise; empty for other statements.
+    """Return the reservations of a statement if its noise is published, else an empty text.
 
-    They may warn that the claim can be refuted.
+    A reservation may warn that the claimed ε is false.
     """
     if statement.calibration != PUBLISHED:
         return ""
@@ -160,14 +160,14 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``violated``, else ``stands`` if the found ε is above 0, else ``found nothing``."""
+    """Return ``violated`` for a refuted claim, ``found nothing`` for ε ≤ 0, and else ``stands``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING
 
 
 def no_attack_message(learner: str) -> str:
-    """Return the message for a learner without an attack."""
+    """Return the error message for a learner without any attack."""
     return (
         f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "
         "(docs/audit.md, 'Auditing a new learner: the recipe')"

@@ -1,4 +1,4 @@
-"""Searches for a large ε, in known distributions, known densities, or samples."""
+"""Search pairs of tables for a large ε, in known distributions, known densities, or samples."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ REPORTED_ERROR = 0.05
 # Probability that a complete run of the audit calls some true claim violated.
 VERDICT_ERROR = 1e-4
 
-# The search for a threshold on a score tries this number of thresholds at even steps, and as many
-# near each end.
+# Number of thresholds on a score that a search tries at evenly spaced ranks, and also near each end
+# of the scores, as rare events show large losses.
 N_THRESHOLDS = 64
 
-# The values of a column of fitted states count as discrete outcomes if there are at most
-# MOST_OUTCOMES distinct values, and at least PER_OUTCOME trainings per value on average; otherwise
-# they count as scores.
+# The values in a column of fitted states are treated as discrete outcomes if there are at most
+# MOST_OUTCOMES distinct values, and at least PER_OUTCOME trainings per value on average. Otherwise
+# they are treated as scores, on which thresholds are tried.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
-# Only the columns with the best quick estimates, at most this many, are searched in full.
+# Maximum number of columns to search in full, as this is slow: the columns with the best quick
+# estimates of ε.
 MOST_COLUMNS = 6
 
 # Relative tolerance for the rounding of exact probabilities.
 TOLERANCE = 1e-9
-# Tolerance for the rounding of losses: a replay knows scores to a few digits only.
+# Tolerance for the rounding of losses: a replay computes scores to about eight digits.
 LOSS_TOLERANCE = 1e-6
 
 
@@ -49,11 +50,11 @@ class Worst:
     """The worst pair of a search, and its evidence against the claim."""
 
     pair: Pair
-    # The exact ε of the searched pairs, or a lower bound on the true ε. A sampled bound may be
-    # negative; then it is no evidence.
+    # The largest exact ε of the searched pairs, or a lower bound on the true ε. A bound from random
+    # fits may be negative; then it is no evidence.
     epsilon: float
-    delta: float  # exact δ at the claimed ε; NaN when sampled
-    violated: bool  # whether the claim is refuted; when sampled, by a bound at `VERDICT_ERROR`
+    delta: float  # exact δ at the claimed ε; NaN if only a bound on ε is computed
+    violated: bool  # whether the claim is refuted; samples must refute it at `VERDICT_ERROR`
     event: str  # the event that distinguishes the two sides
     n_pairs: int  # number of pairs searched
 
@@ -61,9 +62,9 @@ class Worst:
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
 ) -> Worst:
-    """Return the pair with the largest exact ε.
+    """Return the pair with the largest exact ε, and whether a pair refutes `epsilon` and `delta`.
 
-    `distribution` returns the probabilities of all transcripts of fits on a table.
+    `distribution` returns the probability of each possible output of a fit on a table.
     """
     distributions: dict[bytes, Floats] = {}
 
@@ -82,12 +83,14 @@ def search_exact(
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
-        # If the ε of pairs differ only by rounding, take the first pair, on every machine.
+        # Values of ε that differ only by rounding count as equal, and the first pair wins: so the
+        # result is the same on every machine.
         if worst is None or reached > worst[0] * (1 + TOLERANCE):
             worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
-    # For δ > 0 compare δ, as ε(δ) jumps where an event's probability equals δ.
+    # If δ > 0, compare values of δ, not of ε: ε as a function of δ jumps where δ is the probability
+    # of an event, and there rounding would decide.
     shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
     violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
@@ -95,15 +98,16 @@ def search_exact(
 
 
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
-    """Return the pair with the largest privacy loss of an output, which bounds ε from below.
+    """Return the pair with the largest privacy loss of an output, a lower bound on ε if δ = 0.
 
-    The result can refute claims with δ = 0 only: the probabilities of a small set around the output
-    have nearly the same ratio, but for δ > 0, the set may be less likely than δ.
+    A loss above `epsilon` refutes a claim with δ = 0. It does not refute a claim with δ > 0, as all
+    outputs of such a loss together may be less likely than δ.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
         raise ValueError("there are no pairs to search")
-    # If the losses of pairs differ only by rounding, take the first pair, on every machine.
+    # Losses that differ only by rounding count as equal, and the first pair wins: so the result is
+    # the same on every machine.
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
@@ -119,10 +123,10 @@ def search_guesses(
     rng: np.random.Generator,
     n_comparisons: int,
 ) -> Worst:
-    """Return a lower bound on ε from guesses of the coins of canaries.
+    """Return a lower bound on ε from guesses of the coins of canaries in `n_trainings` fits.
 
-    The reported bound has confidence 95 %. The verdict uses a bound at `VERDICT_ERROR` over all
-    comparisons.
+    The reported bound has confidence 95 %. The verdict uses a bound that is too high with
+    probability `VERDICT_ERROR` / `n_comparisons`, so that all verdicts together have this error.
     """
     guesses = guess(pair, n_trainings, rng)
     reported = guesses.refuted_epsilon(delta, REPORTED_ERROR)
@@ -133,10 +137,10 @@ def search_guesses(
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, as a predicate."""
+    """A set of outputs of fits, on which the probabilities of the two sides differ."""
 
     holds: Callable[[NDArray[Any]], Bools]
-    forward: bool  # whether the set is likelier on the left side
+    forward: bool  # whether the set is more likely on the left side
     text: str  # describes the set
 
 
@@ -149,11 +153,12 @@ def search_sampled(
     rng: np.random.Generator,
     n_comparisons: int,
 ) -> Worst:
-    """Return a lower bound on ε from trainings on both sides of each pair.
+    """Return a lower bound on ε from `n_trainings` fits on each side of each pair.
 
-    Half of the trainings choose one event; the other half bound its probabilities
+    For each pair, half of the fits choose an event; the other half bound its probabilities
     (Clopper–Pearson). The reported bound has confidence 95 % over all pairs together. The verdict
-    uses a bound at `VERDICT_ERROR` over all comparisons of a run.
+    uses bounds that are too high with probability `VERDICT_ERROR` / `n_comparisons`, so that all
+    verdicts of an audit together have this error.
     """
     searched = list(pairs)
     worst: Worst | None = None
@@ -184,13 +189,12 @@ def search_sampled(
 
 
 def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
-    """Return the event that promises the largest ε.
+    """Return the event with the largest estimated ε, from outputs of fits on both sides.
 
-    The trainings in `left` and `right` must not also estimate the event's probabilities. The
-    function sorts outcomes (integers) by their estimated ratio of probabilities, and scores
-    (floats) by their value. The candidates are the sets at both ends of this order. It compares
-    them by the bound on ε that these trainings give at `VERDICT_ERROR`, so that rare outcomes count
-    little.
+    Other fits must then bound the event's probabilities. The function sorts outcomes (integers) by
+    their estimated ratio of probabilities, or scores (floats) by their value. The candidate events
+    are the sets at both ends of this order. They are compared by the bound on ε that `left` and
+    `right` give at `VERDICT_ERROR`: so an event that rarely happens has no advantage.
     """
     return _best_event(left, right, delta)[1]
 
@@ -210,10 +214,11 @@ def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[
 def _choose_view(
     left: States, right: States, n_choosing: int, delta: float
 ) -> tuple[Event, NDArray[Any], NDArray[Any]]:
-    """Choose a column of the fitted states (`views`) and an event; return it and both columns.
+    """Choose a column of the fitted states (`views`), and a set of its values as the event.
 
-    The first half of the `n_choosing` trainings estimates the likelihood ratio of the two sides;
-    the second half chooses the column and the event.
+    Returns the event, and the column's values in all fits on the left and on the right side. The
+    first half of the `n_choosing` first fits estimates the likelihood ratio of the two sides; the
+    second half chooses the column and the event.
     """
     n_learning = n_choosing // 2
     of_left, of_right, names = views(left, right, n_learning)
@@ -236,7 +241,7 @@ def _choose_view(
 
 
 def _bits_of(values: Floats) -> Ints:
-    """Return the bits of each number as an integer, so that equal outcomes compare equal."""
+    """Return the bits of each number as an integer: integers mark the values as outcomes."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
 
 
@@ -250,14 +255,19 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     return most
 
 
-# A function of i: returns the i-th set of a growing family of sets of outputs, and its description.
+# A function of i. It returns the i-th of nested sets of outputs, as a predicate, and a description.
 _EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 
 
 def _candidates(
     left: NDArray[Any], right: NDArray[Any]
 ) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
-    """Yield families of growing sets: (event_of, forward, hits on the left, hits on the right)."""
+    """Yield families of nested sets as candidates for an event.
+
+    An item has four parts. `event_of` returns the set with a given index. `forward` says on which
+    side the sets should be more likely: True for the left one. Two arrays have the numbers of hits
+    of each set on that side, and on the other side.
+    """
     sets = _outcome_sets if left.dtype.kind in "iu" else _tails
     for event_of, hits_left, hits_right in sets(left, right):
         yield event_of, True, hits_left, hits_right
@@ -282,7 +292,7 @@ def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_Ev
 
 def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     values = np.unique(np.concatenate([left, right]))
-    # Ranks at even steps over the values, and at smaller steps towards both ends.
+    # Thresholds are values at evenly spaced ranks, and at ranks that are dense near both ends.
     even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
     near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
     ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))

@@ -1,4 +1,4 @@
-"""The complete fitted state of a model as numbers, for attacks: a release contains all of it."""
+"""Convert the complete fitted state of a model to numbers, as attacks may use all of a release."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from privcurve.learners.base import OF_SKLEARN, CodedClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.ledger import PrivacyStatement
 
-# Name of the column with the score of the canary; the other columns are attributes.
+# Name of the column with the canary's score; other columns have the names of fitted attributes.
 SCORE = "score of the canary"
 
-# Padding where an attribute has fewer numbers in one fit than in another.
+# Fills the rows of fits in which an attribute has fewer numbers than in other fits.
 ABSENT = -1e30
 
 
@@ -38,7 +38,7 @@ class States:
 
     @classmethod
     def gather(cls, rows: Sequence[Mapping[str, Floats]], rates: tuple[float, ...] = ()) -> States:
-        """Return the states of several fits, one row for each."""
+        """Collect the states of fits; each of `rows` maps the attributes of a fit to numbers."""
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {}
         for name in names:
@@ -49,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return these columns, padded with `ABSENT` to the attributes and shapes of both sides."""
+        """Return the columns, padded with `ABSENT` so that both these states and `like` fit in."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -71,7 +71,7 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 
 class _Holder(NamedTuple):
-    """A container as `_leaves` yields it: its type, its number of parts, and its shape or names."""
+    """Describes a container: its type, number of parts, and shape or names of attributes."""
 
     kind: type
     n_parts: int
@@ -79,9 +79,9 @@ class _Holder(NamedTuple):
 
 
 def _leaves(value: object) -> Iterator[Any]:
-    """Yield all values within a model's attribute, depth first; containers come as `_Holder`.
+    """Yield all values within a model's attribute, depth first, with a `_Holder` for a container.
 
-    Other values are arrays, numbers, texts, statements and None.
+    The other values are arrays, numbers, texts, statements and None.
     """
     form: tuple[Any, ...] = ()
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -177,7 +177,7 @@ def sample_canary_scores(
 ) -> Floats:
     """Train any learner `n` times; return the canary's score in each fit."""
     with warnings.catch_warnings():
-        # Fits may warn (e.g. that a solver did not converge), but still count.
+        # Ignore warnings of fits (e.g. that a solver did not converge): their scores still count.
         warnings.simplefilter("ignore")
         return np.array([canary_score(model, pair) for model in fits(learner, side, n, rng)])
 

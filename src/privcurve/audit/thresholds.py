@@ -1,10 +1,10 @@
-"""Threshold replay: check that compiled loops decide by score plus noise, as announced.
+"""Check that a compiled loop decides by the sum of score and noise, as it announces.
 
 A replay (`replay_fits`) reads the scores that a loop adds to its noise, but does not test the
-loop's decisions: a loop that counts its scores twice, or halves the noise of a choice, would spend
-a multiple of its ε unnoticed. So this check sets the noise of one decision close to its threshold:
-to minus the score of a label, or to a tie between two candidates. The fitted state must change with
-the sign of the sum of score and noise, and only with it.
+loop's decisions. A loop that counts its scores twice, or halves the noise of a choice, would spend
+a multiple of its ε unnoticed. So this check prescribes noise close to a decision's *threshold*:
+minus the score of a label, or the noise for a tie between two candidates. If the noise crosses the
+threshold, and only then, the fitted state must change.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Floats, Records
 from privcurve.privacy.mechanisms import SELECTIONS
 
-# Distances of the noise from the threshold, on both sides, in units of the noise. A replay computes
-# scores to a millionth.
+# Distances of the prescribed noise from the threshold, on both sides, in units of the noise scale.
+# A replay computes scores to a millionth, so that smaller distances would not be reliable.
 NEAR = (1e-3, 2e-3)
 
-# Noisy scores at which two candidates tie: 0, and a large value, which is rare in real fits. A loop
-# that clips its noise would decide the second tie by its scores alone.
+# Noisy scores at which two candidates tie: 0, and a value that is rare in real fits. The second
+# value detects a loop that clips its noise, and so decides this tie by its scores alone.
 LEVELS = (0.0, 30.0)
 
-# The check tries at most this number of decisions of an event: half of them with the largest
-# scores, the others spread evenly over the event.
+# Maximum number of decisions to try of an event, as each costs several fits. Half of them have the
+# largest scores; the others are spread evenly over the event.
 MOST = 8
 
-# Number of records of the first table; the second table has the largest size of the case.
+# Number of records of the first table. The second table has as many as the case's largest table.
 N = 40
 
-# A decision of an event: the index of its noise or, for a choice, of its row of candidates.
+# A decision of an event: for a label, the index of its noise; for a choice, the index of the row
+# with the noise of its candidates.
 Part = tuple[int, ...]
 
 
 class _Fits(NamedTuple):
-    """Fits on one table with prescribed answers."""
+    """Trains the learner of a case on the table `side` with prescribed answers."""
 
     case: Case
     side: Records
@@ -57,10 +58,11 @@ class _Fits(NamedTuple):
 
 
 def check_thresholds(case: Case, seed: int = 0) -> Verdict:
-    """Check that loops decide at the threshold; stop at the first decision that does not.
+    """Check that decisions of compiled loops change at their thresholds; stop at the first breach.
 
-    The model must also depend on more than half of all decisions; otherwise a loop shares one noise
-    among decisions, or ignores noise. `n_pairs` of the verdict is the number of decisions.
+    The model must also depend on the noise of more than half of all decisions. Otherwise a loop
+    uses one noise for several decisions, or ignores noise. `n_pairs` of the verdict is the number
+    of decisions.
     """
     verdict, decided = Verdict(case), 0
     rng = np.random.default_rng([seed, 23])
@@ -77,13 +79,13 @@ def check_thresholds(case: Case, seed: int = 0) -> Verdict:
         except ValueError as error:
             verdict.refusal = str(error)
     if verdict.breach is None and verdict.n_pairs and decided <= verdict.n_pairs / 2:
-        why = f"the model follows from the noise of {decided} of {verdict.n_pairs} decisions alone"
-        verdict.breach = BreachError(NOISE, f"{why}: a loop decides the others by other noise")
+        why = f"the model depends on the noise of only {decided} of {verdict.n_pairs} decisions"
+        verdict.breach = BreachError(NOISE, f"{why}: a loop decides without the announced noise")
     return verdict
 
 
 def _check_table(fits: _Fits) -> list[bool]:
-    """Check the decisions of a fit; return for each whether the model depends on it."""
+    """Check decisions of a fit; return for each whether the model depends on its noise."""
     _, curator = fits.replay({})
     events = {
         (*one.path, k): event
@@ -104,7 +106,7 @@ def _is_choice(event: Event) -> bool:
 
 
 def _parts(event: Event) -> Iterator[Part]:
-    """Yield up to `MOST` decisions that have scores: with the largest scores, and spread evenly."""
+    """Yield up to `MOST` decisions that have scores; half of these have the largest scores."""
     spread = np.abs(event.exact)
     if _is_choice(event):
         spread = np.empty(event.shape[:-1])
@@ -120,9 +122,9 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _ends(scores: Floats) -> tuple[int, int]:
-    """Return the indices of the largest and of the smallest score, among scores other than 0.
+    """Return the index of the largest score, and the index of the smallest.
 
-    A score of 0 is left out, as it may be padding without a candidate.
+    Scores of 0 are left out, as they may be padding without a candidate.
     """
     scored = np.flatnonzero(scores) if scores.any() else np.array([0])
     return int(scored[np.argmax(scores[scored])]), int(scored[np.argmin(scores[scored])])
@@ -131,20 +133,20 @@ def _ends(scores: Floats) -> tuple[int, int]:
 def _is_decided(
     fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
 ) -> bool:
-    """Return whether the fitted state depends on the noise of one decision.
+    """Return whether the fitted state depends on the noise of the decision `part`.
 
-    Raises BreachError if the decision does not change at the threshold of the noise.
+    Raises BreachError if it does, but does not change where the noise crosses the threshold.
     """
     exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 
     def state(more: float, level: float = 0.0) -> dict[str, Any]:
-        """Return the fitted state if the noise of the decision is `more` above the threshold.
+        """Return the fitted state if the noise of the decision is `more` above its threshold.
 
-        For a choice, the two candidates tie there with a noisy score of `level`.
+        For a choice, the noisy scores of two candidates are then `level` + `more` and `level`.
         """
         answer = event.answer.copy()
         if _is_choice(event):
-            # With this noise no other candidate can win.
+            # With the noise −FAR, no candidate can win but the two that get other noise.
             answer[part] = -FAR
             answer[part][first] = level - exact[first] + more
             answer[part][last] = level - exact[last]
@@ -162,8 +164,8 @@ def _is_decided(
             what = call.entry.what if call.entry else call.what
             raise BreachError(
                 NOISE,
-                f"{what}: at noise {sign * more:g} from the threshold a loop decides the other "
-                "way: it does not weigh its scores against its noise as announced",
+                f"{what}: with noise {sign * more:g} from the threshold, a loop decides as if it "
+                "were on the other side: it does not add its scores to its noise as announced",
             )
     return True
 

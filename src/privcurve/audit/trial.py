@@ -1,4 +1,4 @@
-"""All contract checks of one case, and of all cases of a user's own learner."""
+"""Run all contract checks on one case, or on all cases of a user's own learner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED
 def try_case(case: Case) -> Verdict:
     """Run all checks on a case, up to the first breach; return their joint verdict."""
     verdict = check(case)
-    # Only for a user's own learner: for the learners of this project, a test runs this check.
+    # `check_at_size` is slow. For learners of this project, a test runs it.
     at_size: list[Callable[[Case], Verdict]] = [check_at_size] * (case.learner in own.names())
     for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
         if not verdict.breach:
@@ -31,7 +31,8 @@ def try_case(case: Case) -> Verdict:
 def try_own(name: str) -> Finding:
     """Check a user's own learner on all its cases; stop at the first breach of the contract.
 
-    A wrapper of another package (``peer=True``) breaks the contract: its fit sees open records.
+    A learner that wraps another package (``peer=True``) always breaks the contract, as its fit
+    needs records that are not sealed.
     """
     verdicts: list[Verdict] = []
     try:
@@ -42,13 +43,14 @@ def try_own(name: str) -> Finding:
                 if verdicts[-1].breach:
                     break
     except Exception as error:
-        # The error is outside of a fit. A learner that can't be checked counts as broken.
+        # An error in a fit is a part of the verdict, so this error is outside of a fit. A learner
+        # that can't be checked counts as one that breaks the contract.
         return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 
 
 def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
-    """Return the joint finding of the verdicts on all cases of a learner."""
+    """Return the first breach in the verdicts on a learner's cases, or else what was checked."""
     for verdict in verdicts:
         if verdict.breach:
             return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")

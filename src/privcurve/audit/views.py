@@ -1,7 +1,7 @@
-"""Views of the fitted states of models: columns that attacks search for an event.
+"""Compute *views* of the fitted states of models: columns in which attacks search for an event.
 
-Each column is a function of one model's state. It is chosen without the trainings that bound the
-probability of the event, so any function is allowed, and more columns cost no confidence.
+Each column is a function of the fitted state. Some fits choose the column and the event, and other
+fits bound the event's probability. So any function is allowed, and more columns cost no confidence.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from privcurve.audit.states import ABSENT, States
 from privcurve.coding import Floats
 
-# There is a column for the difference of each pair of an attribute's first MOST_PAIRED numbers.
+# Each pair of an attribute's first MOST_PAIRED numbers gives a column with their difference. The
+# limit keeps the number of columns small.
 MOST_PAIRED = 8
 # Number of decimals of differences and checksums; more decimals would show rounding errors.
 DIGITS = 9
-# There is a column for each of an attribute's first MOST_NUMBERS numbers.
+# Each of an attribute's first MOST_NUMBERS numbers is a column.
 MOST_NUMBERS = 64
-# Number of cells into which the likelihood ratio divides the values of a column.
+# Number of intervals of a column's values in which the likelihood ratio counts fits.
 N_CELLS = 12
 
-# Noise of single precision can reveal the exact number. A number has single precision if its
-# relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless it
-# has so few digits that it may be exact. One column shows which of an attribute's first _BITS
-# numbers have single precision.
+# Noise in single precision can reveal the exact number to which it is added. So a column shows, as
+# bits of an integer, which of an attribute's first _BITS numbers look like such noise. These are
+# numbers within the relative distance _ROUNDING of a float32 (the rounding of a few products),
+# except numbers with so few digits (_FEW_DIGITS) that they may have no noise.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
@@ -47,7 +48,8 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
-        # Both sides must get the same columns, even if one side has only integers by chance.
+        # Look at both sides: if only one side has integers, by chance, both must get the same
+        # columns.
         no_fraction = all((values == np.round(values)).all() for values in both)
         sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:
@@ -73,7 +75,7 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
 
 
 def _round(values: Floats) -> Floats:
-    # Adding 0 turns −0 into 0.
+    # Adding 0 turns −0 into 0: equal numbers must have equal bytes.
     return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
 
 
@@ -82,9 +84,10 @@ def _checksums(values: Floats) -> Floats:
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
-    """Return named columns computed from the values of one attribute, which attacks can test.
+    """Return columns by name: functions of the attribute `name`, whose numbers are `values`.
 
-    `rates` is `States.rates`; empty for integers.
+    `rates` has the factors that convert numbers to units of the noise (`States.rates`); it is empty
+    for integers, which have no columns that concern noise.
     """
     columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
@@ -100,7 +103,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
 
 
 def _single(values: Floats) -> Floats:
-    """Return, for each row, which numbers have single precision and many digits, as bits."""
+    """Return an integer for each row: bit j is 1 if number j is a float32 with many digits."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
     long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS
@@ -109,9 +112,9 @@ def _single(values: Floats) -> Floats:
 
 
 def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
-    """Return the log-likelihood ratios of the rows of both sides, estimated from the first `n`.
+    """Return the log-likelihood ratio (left against right) of each row, for the rows of both sides.
 
-    The estimate treats columns as independent.
+    The first `n` rows of each side estimate the ratio, with columns treated as independent.
     """
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):

@@ -1,4 +1,4 @@
-"""A curator that draws real noise and records it, and tests of the noise of many fits.
+"""Test the noise of many real fits, with a curator that draws noise as usual and records it.
 
 The curator records the *level* of each draw: the probability of a smaller draw under the announced
 distribution. If the noise has this distribution, levels are uniform, and independent within a fit.
@@ -49,32 +49,33 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# The check trains at least REAL_FITS fits, and continues up to MOST_FITS fits until it has ENOUGH
-# draws of each distribution: so many draws suffice to detect noise of half the scale.
+# The check makes at least REAL_FITS fits, and then more until it has ENOUGH draws of each
+# distribution, up to MOST_FITS. With ENOUGH draws, it detects noise of half the announced scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Marks draws that are all float32 numbers: they have too few digits to hide a number. One of 30,000
-# random doubles is so near to a float32 by chance.
+# Ending of the distribution's name if all numbers of a draw are float32 numbers, which have too few
+# digits to hide an exact number. By chance, one in 30,000 random doubles looks like a float32.
 SINGLE = " of single precision"
 
-# The check tests the first draws of a fit, up to this number, for correlation.
+# Number of draws at the beginning of a fit that are tested for correlation.
 COMPARED = 60
 
 # Probability of a false alarm of each test.
 FALSE_ALARM = 1e-6
 
-# Distributions with one draw per fit, but an informative one: `REAL_FITS` fits suffice for them.
+# Distributions with one draw in most fits. `REAL_FITS` fits suffice for them, as one such draw
+# shows more of the noise than a number does.
 TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 
 
 class Watch(Curator):
     """A curator that draws real noise, and records the level of each draw.
 
-    `drawn` collects the name of the distribution and the levels of each draw, including the draws
-    of parties and of runs. A discrete answer (an integer or a choice) has an interval of levels:
-    the stream `within` draws one of them uniformly.
+    `drawn` collects a tuple for each draw, including draws of parties and of runs: the
+    distribution's name, and the levels. A discrete answer (an integer or a choice) has an interval
+    of levels, from which the stream `within` draws one uniformly.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Watch(Curator):
         self._within = within
 
     def close(self) -> None:
-        """Record the sums of the parties' shares of noise, which together are one draw."""
+        """Add up the parties' shares of noise, which together are one draw, and record the sums."""
         # All parties get the same queries in the same order, so their k-th shares belong together.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
@@ -139,7 +140,12 @@ class Watch(Curator):
         return answer
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        chosen = super()._choose(call, scores)
+        return self._note_choice(call, scores, super()._choose(call, scores))
+
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
+        return self._note_choice(call, scores, super()._choose_exactly(call, scores))
+
+    def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
         # Take a random point of the chosen candidate's interval of levels.
@@ -159,7 +165,7 @@ class Watch(Curator):
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
-        # The norm of the vector has a Gamma distribution.
+        # The norm of the noise vector has a Gamma distribution with the dimension as its shape.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt
@@ -178,9 +184,9 @@ class Watch(Curator):
 
 
 def _chance_below(call: Call, noise: Floats) -> Floats:
-    """Return the probability that integer noise of a call is smaller than each value of `noise`.
+    """Return, for each value of `noise`, the probability that a call draws smaller integer noise.
 
-    Gaussian noise is rounded down; Laplace noise is discrete.
+    Integer noise is Gaussian noise that is rounded down, or discrete Laplace noise.
     """
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
@@ -191,7 +197,11 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train many times with real noise; return the first fault of the noise, or an empty text."""
+    """Call `fit` many times with curators that draw real noise; return a message on faulty noise.
+
+    The message is empty if the noise has the announced distributions, without repetition or
+    correlation.
+    """
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
@@ -212,7 +222,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
         if p < FALSE_ALARM or (law.endswith(SINGLE) and len(parts) > REAL_FITS / 2):
             return f"{law} noise is not distributed as announced (p = {p:.2g})"
         if len(np.unique(levels)) < len(levels):
-            return f"a number of {law} noise serves twice"
+            return f"a number of {law} noise is used twice"
     return _correlated_draws(fits)
 
 
@@ -228,7 +238,7 @@ def _p_of_spread(levels: Floats) -> float:
 
 
 def _correlated_draws(fits: Sequence[Floats]) -> str:
-    """Return a message if two draws of a fit are correlated (over fits); else an empty text."""
+    """Return a message if two draws of a fit are correlated over `fits`, else an empty text."""
     width = min(map(len, fits), default=0)
     if width < 2:
         return ""
@@ -239,4 +249,4 @@ def _correlated_draws(fits: Sequence[Floats]) -> str:
     # For independent normal variables, this function of the correlation r has Student's t
     # distribution: r·√((n − 2)/(1 − r²)).
     p = len(r) * 2 * float(stats.t(n - 2).sf(worst * np.sqrt((n - 2) / (1 - worst**2))))
-    return f"two draws of a fit go together (p = {p:.2g})" if p < FALSE_ALARM else ""
+    return f"two draws of a fit are correlated (p = {p:.2g})" if p < FALSE_ALARM else ""

@@ -1,9 +1,9 @@
-"""Attack by the worst answers: a search for answers with a large privacy loss.
+"""Attack a learner by a search for answers of its curator with a large privacy loss.
 
 The attack trains a learner on one side of a pair with prescribed answers, and on the other side
 with the same answers (`replay_fits`). Where exact values differ between the sides, it replaces one
-answer after another by the answer with the largest ratio of probabilities. The log ratios add up to
-the privacy loss of a possible output: a certain lower bound on the fit's ε.
+answer after another by the answer with the largest ratio of probabilities. The logarithms of these
+ratios add up to the privacy loss of a possible output: a certain lower bound on the fit's ε.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
 
-# A part of an event that has an answer of its own: for a compiled loop, the index of one choice or
-# label; for other events (), which is the entire event.
+# The index of one answer of an event. In a compiled loop, this is the index of one choice or label.
+# Other events have one answer, with the index ().
 Part = tuple[int, ...]
 
 
@@ -54,7 +54,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
                 return math.inf
             raise
         if first.inners:
-            raise ValueError(f"{learner._learner}: answers to runs of a selection are not released")
+            raise ValueError(f"{learner._learner}: answers in private selection are not released")
         total, unsettled = 0.0, None
         for place, one, other in _events(first, second):
             for part in _parts(one):
@@ -63,7 +63,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
                 loss, worst = _loss(one, other, part)
                 total += loss
                 if unsettled is None and (place, part) not in settled:
-                    answer = np.array(one.answer)  # a copy; an answer of one number has no axis
+                    answer = np.array(one.answer)  # a copy, even of a number
                     answer[part] = worst
                     unsettled = place, part, answer
         if unsettled is None:
@@ -73,7 +73,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
 
 
 def _events(first: Replay, second: Replay) -> Iterator[tuple[Place, Event, Event]]:
-    """Yield each event of the fit and of its parties: the place, and the event on both sides."""
+    """Yield the place of each event of a fit and of its parties, and the event on both sides."""
     pairs = zip((first, *first.holders), (second, *second.holders), strict=True)
     for one, other in pairs:
         for k, events in enumerate(zip(one.events, other.events, strict=True)):
@@ -88,10 +88,10 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
-    """Return the loss of the replayed answer at a part, and the answer with the largest loss.
+    """Return the privacy loss of the answer with the index `part`, and the answer of largest loss.
 
-    The privacy loss of an answer is ln(P/P′): P is its probability on the side of `one`, P′ on the
-    side of `other`.
+    The privacy loss of an answer is ln(P/P′), where P is its probability on the side of `one`, and
+    P′ its probability on the side of `other`.
     """
     call: Any = one.calls[part[: one.calls.ndim]]
     left, right, answer = one.exact[part], other.exact[part], one.answer[part]
@@ -102,14 +102,15 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
         return loss, np.rint(call.scale * left) if one.kind != NUMBERS[0] else call.scale * left
     choice = call.mechanism in SELECTIONS
     if chances is None or one.kind not in (HANDED, "choose" if choice else "signs"):
-        raise ValueError(f"the loss of {call.mechanism}, {one.kind}, is not known")
+        raise ValueError(f"the attack can't compute the loss of {call.mechanism} ({one.kind})")
 
     def ratios(left: Floats, right: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 
     if not choice:
-        # P(−) is P(+) of the opposite margin, which keeps the digits of small probabilities.
+        # The label − has the same probability as the label + with the opposite margin. To compute
+        # 1 − P(+) instead would lose the digits of small probabilities.
         plus, minus = ratios(left, right), ratios(-left, -right)
         far = FAR if one.kind == HANDED else 0.5
         likely = np.where(plus > minus, far, -far)
@@ -118,8 +119,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # A score of 0 may be padding without a candidate: compute the losses with and without such
-    # scores, and take the smaller ones.
+    # A score of 0 may be padding without a candidate. So compute the losses with and without scores
+    # of 0, and take the smaller ones, which are certain.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

@@ -14,7 +14,7 @@ from privcurve.cli.release import add_model_arguments, read_request
 from privcurve.numerals import count
 
 if TYPE_CHECKING:
-    from privcurve.audit.own_table import Attack
+    from privcurve.releases.attack import Attack
 
 HELP = "attack models of a table: how often is one record's secret guessed right?"
 EXAMPLES = """\
@@ -44,10 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Attack a table, and print the share of right guesses."""
     from privcurve import datasets, extras
-    from privcurve.audit import own_table
     from privcurve.experiments.curves import CODED
     from privcurve.files import replace_file
-    from privcurve.releases import cited
+    from privcurve.releases import attack, cited
     from privcurve.releases.errors import ReleaseError
 
     check_picture(arguments.picture)
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         extras.check("matplotlib", "a picture of an attack")
     arguments.dataset = dataset_name(arguments.dataset)
     description = datasets.describe(arguments.dataset)
-    request = own_table.with_unit(read_request(arguments), description)
+    request = attack.with_unit(read_request(arguments), description)
     data = None
     if not arguments.made_up:
         if description.part_rows:
@@ -69,13 +68,13 @@ def run(arguments: argparse.Namespace) -> None:
                 data = datasets.read(folder)
             else:
                 data = datasets.load(description.name, watch=watch)
-    n_fits = own_table.FITS if arguments.fits is None else arguments.fits
+    n_fits = attack.FITS if arguments.fits is None else arguments.fits
     with console.show_progress(arguments, "of the models trained") as progress:
-        result = own_table.attack(request, description, data, n_fits, progress)
+        result = attack.attack(request, description, data, n_fits, progress)
     kept = cited.write(result.cited, request, description) if arguments.made_up else None
     if arguments.picture is not None:
         kind = arguments.picture.suffix.lower().removeprefix(".")
-        figure = own_table.draw(result)
+        figure = attack.draw(result)
         replace_file(arguments.picture, lambda path: figure.savefig(path, format=kind))
     content = {
         "dataset": description.name,

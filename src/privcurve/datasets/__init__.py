@@ -1,7 +1,7 @@
-"""Datasets: from raw files to an encoded matrix over a public domain.
+"""Datasets: encode raw files as a matrix of bins over a public domain.
 
-Only the codes depend on the records. Categories and bounds come from the description of the
-dataset, ``resources/datasets/<name>.yaml``.
+The categories and bounds of the domain come from the description of the dataset,
+``resources/datasets/<name>.yaml``. Only the encoded matrix is computed from the records.
 """
 
 from privcurve.datasets.catalogue import describe, names

@@ -1,4 +1,4 @@
-"""Keys that a draft leaves blank because a person has to decide what is public."""
+"""Find the keys that a draft leaves blank because a person has to decide what is public."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from privcurve.schema import Place
 
-# For each key that a draft may leave blank: what to write there, as part of a message.
+# Words for messages: what the owner of the data should write at each blank key.
 WANTED = {
     "bounds": "[lowest, highest], for dates [first, last day], known without looking at the "
     "records",
@@ -28,22 +28,22 @@ _LABEL_KEYS = ("positive", "negative", "classes")
 class Blank(NamedTuple):
     """A key without a value in a draft."""
 
-    place: Place  # position in the description
-    subject: str  # the column or the label, as named in messages
+    place: Place  # path of the key in the description
+    subject: str  # what the key describes, in words for messages: the column or the label
 
     @property
     def key(self) -> str:
-        """The last key of the position."""
+        """The name of the key, which is the last entry of its path."""
         return str(self.place[-1])
 
     @property
     def message(self) -> str:
-        """A message that asks for the decision."""
+        """A message that asks the owner for the value of the key."""
         return f"decide on {self.key} of {self.subject}: {WANTED[self.key]}."
 
 
 def blanks(content: Mapping[str, object]) -> list[Blank]:
-    """Return the blank keys of a description: of unit, columns and label, in this order."""
+    """Return the blanks of a description in this order: unit, columns, label."""
     columns = content.get("columns")
     label = content.get("label")
     entries = columns if isinstance(columns, list) else []

@@ -34,21 +34,24 @@ from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Colu
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
-# Bins of a column without `n_bins`. Another number would change the ids of stored runs.
+# Number of bins of a numeric column that does not set `n_bins`. Another number would change the ids
+# of stored runs.
 DEFAULT_BINS = 10
-# Bins of a numeric column in drafts of `privcurve describe`. Drafts have no stored runs, so their
-# bins can be finer, which is more accurate (docs/studies.md). Learners that need few bins merge
-# them.
+# Number of bins of a numeric column in drafts of `privcurve describe`. Finer bins than DEFAULT_BINS
+# make models more accurate (docs/studies.md), and a draft has no stored runs whose ids would
+# change. Learners that need few bins merge neighbouring ones.
 DRAFTED_BINS = 64
 
-# With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.
+# `whole: true` asks for bins whose edges lie between whole numbers, all with equally many whole
+# numbers. With more than MOST_WHOLE whole numbers per bin, the bins are spaced as without this key.
 MOST_WHOLE = 4
 
-# Kinds of columns in a description that become numeric or categorical columns.
+# Kinds of columns that only descriptions have: a date column is encoded as a numeric column, and a
+# text column as a categorical one.
 DATE = "date"
 TEXT = "text"
 
-# Value of `missing`: the column has a bin for missing values, and no marker of its own for them.
+# `missing: bin` gives the column a bin for missing values; the markers of the dataset mark them.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
@@ -65,11 +68,12 @@ def build(
     base: Description | None = None,
     new_files: frozenset[str] = frozenset(),
 ) -> Description:
-    """Convert the content of a YAML file, checked by the schema and expanded, to a description.
+    """Convert the content of a YAML file to a description.
 
-    For a variant (a description with ``based_on``), `base` is the description on which the variant
-    is based, and `new_files` names the parts (``train``, ``test``) with other files than the base.
-    Raises DatasetError with all contradictions in the content.
+    `content` must fit the schema, with patterns of names expanded. For a variant (a description
+    with ``based_on``), `base` is the description that the variant changes, and `new_files` has
+    ``train`` or ``test`` if the variant has its own files of training or test records. Raises
+    DatasetError with all contradictions in the content.
     """
     problems = Problems(name)
     entries = content["columns"]
@@ -160,7 +164,7 @@ def _content_faults(
 
 
 def column_faults(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the faults of columns that prevent encoding."""
+    """Yield a message for each fault of a column that makes encoding impossible."""
     for name in _find_duplicates(column.name for column in columns):
         yield f"the column {name!r} is described twice; keep one"
     for column in columns:
@@ -271,7 +275,11 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield the contradictions in a parser, or in the names of columns and label."""
+    """Yield a message for each contradiction in a parser, and for each name that it lacks.
+
+    If the parser lists fields, they must include all `columns`, the label and the column of the
+    unit.
+    """
     try:
         # Some of Python's codecs, such as rot13, do not convert texts to bytes.
         "a".encode(parser.encoding)
@@ -336,7 +344,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
         if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
-            # Each bin has the same number of whole numbers, which may need fewer than n_bins bins.
+            # Give all bins equally many whole numbers; this may need fewer than n_bins bins.
             spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
@@ -361,7 +369,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return pairs (pattern, title of its group), with the groups `other` and `?` at the end."""
+    """Return pairs (pattern, title of its group); `other` and `?` are added if they are missing."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
@@ -372,18 +380,18 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return pairs (value, title of its category); in a list, each value is its own title."""
+    """Return pairs (value, title of its category); the values of a list are their own titles."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
 def _list_texts(values: object) -> tuple[str, ...]:
-    """Return a value or a list of values as texts, stripped like the texts of files."""
+    """Return one value, or each value of a list, as a text without blanks at its ends."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
 
 def _read_bound(bound: float | str) -> float:
-    """Return a bound as a number; a day is given as text."""
+    """Convert a bound to a float; a date, given as text, becomes days since 1970-01-01."""
     try:
         return float(read_day(bound) if isinstance(bound, str) else bound)
     except ValueError:  # a day that does not exist, such as February 31
@@ -393,7 +401,7 @@ def _read_bound(bound: float | str) -> float:
 
 
 def label_values(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the classes in the entry of a label; nothing if several values form one class."""
+    """Return the labels of the classes; an empty list if several labels form one class."""
     if "classes" in entry:
         return list(entry["classes"]) if isinstance(entry["classes"], list) else []
     sides = [entry.get("negative"), entry.get("positive")]
@@ -412,7 +420,7 @@ def _build_label(entry: Mapping[str, Any]) -> LabelSpec:
 
 
 def build_files(content: Mapping[str, Any]) -> dict[str, tuple[SourceFile, ...]]:
-    """Return the raw files of a description's content, by part."""
+    """Return the raw files that a description names, by part (``train``, ``test``)."""
     return {
         part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
         for part, entry in content.get("files", {}).items()

@@ -1,4 +1,4 @@
-"""The catalogue of datasets: finds and checks their YAML descriptions."""
+"""Find, read and check the YAML descriptions of datasets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 # The folder of a user's own descriptions in the working folder; git ignores it.
 LOCAL = "descriptions"
 
-# Names of datasets are also names of folders and of targets of Snakemake, so only some letters are
-# allowed. A command would take a name with a leading - for an option.
+# The name of a dataset is also the name of a folder, a target of Snakemake and an argument of
+# commands. So it has only letters that all of them accept, and no leading -, which marks an option.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = (
@@ -35,8 +35,8 @@ NAMED = (
 )
 
 
-# Placeholders for the keys that the schema of descriptions requires. With them, a description of
-# columns and label alone passes the check.
+# Placeholders for keys that the schema requires of a dataset, so that it can check a description
+# that has only columns and label.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},
@@ -61,7 +61,7 @@ def names() -> tuple[str, ...]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the YAML files in a folder whose names are valid names of datasets."""
+    """Return the YAML files in a folder, except files whose name is no valid name of a dataset."""
     paths = folder.glob(f"*{schema.ENDING}")
     return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
@@ -126,14 +126,17 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return the name, the file and the content of a variant's base, and the merged content."""
+    """Return name, file and content of the base of `content`, and the merged content.
+
+    `content` is a variant: a description with the key ``based_on``, which names its base.
+    """
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)
     if "based_on" in base:
         raise DatasetError(
             f"{path}: based_on must name a dataset that is not itself based on another; got "
-            f"{name}, based on {base['based_on']!r}. Name that one"
+            f"{name}, which is based on {base['based_on']!r}. Name {base['based_on']!r}"
         )
     problems = Problems(path.stem)
     variant = merge_content(base, content, problems)
@@ -144,9 +147,9 @@ def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict
 
 
 def public_facts(path: Path) -> dict[str, Any]:
-    """Return the content of a description with all columns expanded.
+    """Return the content of a description, with patterns of names expanded.
 
-    The description may consist of columns and label alone, as in the file of a `Schema`. Raises
+    The description may have only columns and label, like the file of a `Schema`. Raises
     DatasetError with all faults and their lines if the file is invalid.
     """
     content = content_of(path)
@@ -191,9 +194,9 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, state: tuple[int, ...]) -> Any:
-    """Read and check a file; cached, as each variant reads its base again.
+    """Read and check a YAML file, with a cache, because each variant reads the file of its base.
 
-    `state` is only a key of the cache, so that a changed file is read anew.
+    `state` is in the key of the cache, so that a changed file is read again.
     """
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)

@@ -1,8 +1,7 @@
-"""Encoded datasets: write them to a folder, read them, and compare them with their sources.
+"""Encoded datasets: save them, read them, and check that their sources have not changed.
 
-The comparison does not rely on Snakemake, which compares modification times and may lose its
-metadata: a file that was restored or unpacked is often older than the outputs made from the file
-that it replaces.
+The check compares contents, because modification times, which Snakemake compares, are not reliable:
+a restored file can be older than outputs that were made from another version of the file.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import sha256_of
 from privcurve.files import replace_file, replace_text
-from privcurve.parts import Part, PartedRecords, PartSubset, labels_of
+from privcurve.privacy.parts import Part, PartedRecords, PartSubset, labels_of
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
-# Fields of a dataset that `save` writes to `_DOMAIN`, and `read` takes from it, without conversion.
+# Fields of a dataset that `save` writes unchanged to the file `_DOMAIN`, and `read` takes from it.
 _NOTES = ("name", "checksum", "n_clipped", "n_clipped_test", "clipped", "sources", "origin")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Dataset:
-    """Fields shared by datasets in memory and partitioned datasets; see :class:`Dataset`."""
+    """Fields that in-memory and partitioned datasets share; :class:`Dataset` explains them."""
 
     name: str
     domain: Domain
@@ -48,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # None for partitioned datasets, as a dataset with a unit is never partitioned.
+    # Always None in partitioned datasets: a dataset with a unit is never partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -64,7 +63,7 @@ class Dataset(_Dataset):
     name : str
     domain : Domain
     X : ndarray of shape (n_rows, n_columns), uint8 or uint16
-        Codes; column j holds 0 … ``domain.n_bins[j]`` − 1.
+        Bins; column j holds 0 … ``domain.n_bins[j]`` − 1.
     y : ndarray of shape (n_rows,), int8
         −1 or +1; with more than two classes 0 … ``domain.n_classes`` − 1.
     X_test, y_test : ndarray or None
@@ -75,18 +74,18 @@ class Dataset(_Dataset):
     at_most : int or None
         Maximum number of records of each person.
     checksum : str
-        SHA-256, in hex, of domain and codes; the same on every machine.
+        SHA-256, in hex, of the domain and all arrays; the same on every machine.
     n_clipped, n_clipped_test : int
-        Number of values that were clipped because they are outside their bounds, in all training
-        and all test records that were read.
+        Number of training values, and of test values, that were clipped to their bounds; counted
+        over all records that were read.
     clipped : mapping of str to mapping of str to float
-        For ``train`` and ``test``: the share of clipped values by column. Columns without clipped
+        Share of clipped values by part (``train``, ``test``) and column; columns without clipped
         values are left out.
     sources : mapping of str to str
-        SHA-256 of each raw file that was read. Like `checksum` and `n_clipped`, it is for the
-        data owner and not a private output.
+        SHA-256 of each raw file, by name. Only the data owner may see it, like `checksum` and
+        `n_clipped`: none of them is differentially private.
     origin : mapping
-        Versions and checksums of what the dataset was made from; see :func:`origin`.
+        State of the description and the files when the dataset was encoded; see :func:`origin`.
     remarks : tuple of str
         Remarks on the raw files, for the data owner.
     """
@@ -100,12 +99,12 @@ class Dataset(_Dataset):
         return len(self.y)
 
     def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Return codes and labels of the training records at `places`."""
+        """Return bins and labels of the training records at the positions `places`."""
         return self.X[places], self.y[places]
 
 
 class Checksum:
-    """Computes the SHA-256 of a domain and of arrays, which may be added in pieces.
+    """Computes the SHA-256 of a domain and of arrays; the pieces of an array may be added in turn.
 
     The result is the same on every machine: bytes are little-endian.
     """
@@ -116,16 +115,16 @@ class Checksum:
             self._digest.update(f"\nmerging {MERGING}".encode("ascii"))
 
     def begin(self, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        """Begin an array: ``X``, ``y``, ``X_test`` or ``y_test``."""
+        """Begin an array called `key` (``X``, ``y``, …), with its type and complete shape."""
         self._digest.update(f"\n{key} {dtype.name} {shape}\n".encode("ascii"))
 
     def add(self, piece: NDArray[Any]) -> None:
-        """Add a piece of the array."""
+        """Add the next piece of the array that was begun last."""
         fixed = np.ascontiguousarray(piece, dtype=piece.dtype.newbyteorder("<"))
         self._digest.update(fixed.reshape(-1).view(np.uint8).data)
 
     def add_all(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add complete arrays, by their names."""
+        """Add complete arrays under their names."""
         for key, array in arrays.items():
             self.begin(key, array.dtype, array.shape)
             self.add(array)
@@ -147,13 +146,13 @@ def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | 
 
 @dataclass(frozen=True, kw_only=True)
 class PartedDataset(_Dataset):
-    """An encoded dataset with partitioned training records on disk and its test part in memory.
+    """An encoded dataset with its training records partitioned on disk, and test records in memory.
 
     Attributes
     ----------
     parts : tuple of Part
     name, domain, checksum, n_clipped, n_clipped_test, clipped, sources, origin, X_test, y_test
-        As in :class:`Dataset`; the checksum equals the checksum of the same records in memory.
+        As in :class:`Dataset`; the partition does not change the checksum.
     remarks : tuple of str
     """
 
@@ -170,7 +169,7 @@ class PartedDataset(_Dataset):
         return np.concatenate([part.labels() for part in self.parts])
 
     def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Return codes and labels of the training records at the increasing positions `places`."""
+        """Return bins and labels of the training records at the increasing positions `places`."""
         codes = [part.records().codes[where] for part, where in self._split_by_part(places)]
         return np.concatenate(codes), self.y[places]
 
@@ -184,7 +183,7 @@ class PartedDataset(_Dataset):
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
     def _split_by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
-        """Yield each part with the positions of the selected records in it."""
+        """Yield each part, with the indices of its rows that are among the positions `places`."""
         ends = np.cumsum([part.n_rows for part in self.parts])
         starts = np.concatenate([[0], ends[:-1]])
         cuts = np.searchsorted(places, ends[:-1])
@@ -195,8 +194,8 @@ class PartedDataset(_Dataset):
 def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:
     """Write a dataset as ``encoded.npz`` and ``domain.json``.
 
-    Both files are first written under a temporary name, so that neither is ever incomplete. The
-    parts of a partitioned dataset must be in the folder already.
+    Each file gets its name only when it is complete. The parts of a partitioned dataset must be in
+    the folder already.
     """
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
@@ -232,10 +231,10 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Return what :func:`save` wrote in addition to the arrays: checksum, sources, sizes.
+    """Return the content of a folder's ``domain.json``: domain, checksum, sources, sizes.
 
-    Returns None if the folder has no dataset, or if its dataset was encoded from an earlier version
-    of the description.
+    Returns None if the folder has no dataset, or if the dataset's description has changed since the
+    dataset was encoded.
     """
     notes = _read_facts(Path(folder))
     return None if notes is None or not _same_description(notes) else notes
@@ -247,14 +246,14 @@ def _read_facts(folder: Path) -> dict[str, Any] | None:
         return None
     notes = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(notes, dict) or "name" not in notes:
-        raise ValueError(f"{path} must hold the facts of a dataset; it does not")
+        raise ValueError(f"{path} must describe an encoded dataset; it lacks the key name")
     return notes
 
 
 def is_current(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a saved dataset agrees with its present description and the user's own files.
+    """Return whether a saved dataset still agrees with its description and the user's own files.
 
-    If the folder has no readable dataset, this is False.
+    Returns False if the folder has no readable dataset.
     """
     try:
         notes = facts(folder)
@@ -269,7 +268,7 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
-    """Raise DatasetError if a saved dataset was encoded from an earlier version of its description.
+    """Raise DatasetError if the description of a saved dataset has changed since it was encoded.
 
     A folder without a dataset passes.
     """
@@ -285,8 +284,8 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 def read(folder: str | os.PathLike[str]) -> Dataset:
     """Read an in-memory dataset that :func:`save` wrote.
 
-    Raises DatasetError if a file is missing, if its content has another checksum than when it was
-    saved, if it was made from an earlier description, or if it is partitioned.
+    Raises DatasetError if a file is missing or has changed, if the description has changed since
+    the dataset was encoded, or if the dataset is partitioned.
     """
     dataset = read_coded(folder)
     if isinstance(dataset, PartedDataset):
@@ -298,9 +297,10 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
 
 
 def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
-    """Read a dataset that :func:`save` wrote; parts are checked when they are opened.
+    """Read a dataset that :func:`save` wrote, in memory or partitioned.
 
-    Raises DatasetError like :func:`read`.
+    Raises DatasetError if files are missing or have changed, or if the description has changed. The
+    files of partitioned records are checked only when they are opened.
     """
     folder = Path(folder)
     try:
@@ -324,7 +324,8 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
             if digest != notes["checksum"]:
                 raise ValueError(f"its checksum must be {notes['checksum']}; it is {digest}")
             dataset = Dataset(**common)
-    except Exception as error:  # zip, JSON and key errors all mean that the folder has no dataset
+    # any error of zip, JSON or keys means that the dataset is unreadable
+    except Exception as error:
         raise DatasetError(
             f"{folder} must hold a readable dataset: {error}. Delete the folder and prepare the "
             "dataset again."
@@ -334,12 +335,12 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
 
 
 def origin(description: Description) -> dict[str, Any]:
-    """Return what a dataset is made from at present.
+    """Return the present state of the description and files that a dataset is encoded from.
 
     ``coding`` and ``merging`` are the versions of the rules for encoding and for merging mixed
     bins. ``description`` is the digest of the description, ``yaml`` has the checksums of its YAML
     files, and ``public_benchmark`` says whether the records are public. ``local`` has size, times,
-    inode and checksum of each of the user's own files.
+    inode and checksum of each file of the user's own.
     """
     paths = [file.local for file in description.source_files() if file.local is not None]
     return {
@@ -355,11 +356,11 @@ def origin(description: Description) -> dict[str, Any]:
 
 
 def is_public(name: str, made_from: Mapping[str, object]) -> bool:
-    """Return whether a dataset's description declares its records public.
+    """Return whether the description of a dataset declares the records public.
 
-    `made_from` is the result of :func:`origin` when the data were encoded. If the YAML files have
-    not changed since then, they are not parsed again. Raises DatasetError if the description is
-    missing or invalid.
+    `made_from` is the :func:`origin` that was stored with the dataset. If the YAML files have not
+    changed since, its entry ``public_benchmark`` is returned, and the files are not parsed. Raises
+    DatasetError if the description is missing or invalid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])
@@ -367,9 +368,9 @@ def is_public(name: str, made_from: Mapping[str, object]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the bytes of the YAML files and the versions of the encoding are unchanged.
+    """Return whether the YAML files and the versions of the encoding rules are still the same.
 
-    Raises DatasetError if there is no file of one of these names.
+    `made_from` is the stored :func:`origin`. Raises DatasetError if a YAML file is missing.
     """
     yaml = made_from.get("yaml", {})
     same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
@@ -377,13 +378,13 @@ def _same_bytes(made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_description(notes: Mapping[str, Any]) -> bool:
-    """Return whether data were encoded from the present description.
+    """Return whether the description is the same as when the data were encoded.
 
     Returns True, too, if the description no longer exists.
     """
     made_from = notes.get("origin", {})
     try:
-        # If no byte has changed, no parsing is needed.
+        # Parsing takes longer, so compare the bytes first.
         if _same_bytes(made_from):
             return True
     except DatasetError:
@@ -392,7 +393,7 @@ def _same_description(notes: Mapping[str, Any]) -> bool:
 
 
 def _same_files(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the user's own files have not changed since the data were encoded.
+    """Return whether the user's own files are the same as when the data were encoded.
 
     A file with the same size, times and inode counts as unchanged; otherwise its checksum decides.
     A missing file counts as unchanged: the code that needs it reports it.
@@ -408,6 +409,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # A program can restore mtime after a change, but not ctime, the time of the last change.
+    # Programs can restore mtime, the time of the last change of a file, but not ctime: store both.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

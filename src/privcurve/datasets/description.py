@@ -1,4 +1,4 @@
-"""A dataset's description: the content of its YAML file as plain objects."""
+"""Define the description of a dataset: classes for the content of its YAML file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from privcurve.datasets.domain import FAIL, MISSING, Domain
 TRAIN = "train"
 TEST = "test"
 
-# The kinds of files that other modules refer to; `reading.kinds` has all kinds.
+# The kinds of files to which other modules refer by name; `reading.kinds` returns all kinds.
 DELIMITED = "delimited"
 PARQUET = "parquet"
 
-# With `records: {balance: random}`, random records of frequent labels are kept, not the first ones.
+# Value of `balance` in `records`: keep random records of the frequent labels, instead of the first
+# ones.
 RANDOM = "random"
 
 # A table with more than MOST_VALUES values (records × columns) is encoded in parts of about
@@ -28,10 +29,11 @@ RANDOM = "random"
 MOST_VALUES = 100_000_000
 VALUES_OF_PART = 30_000_000
 
-# Version of the encoding, raised when codes change: data of a lower version are encoded again.
+# Version of the encoding. Raise it when an encoded value changes: then data that an earlier version
+# encoded are encoded again.
 CODING = 3
-# Downloaded files and plain delimited texts have the same codes in all versions of the encoding. So
-# the digests of their descriptions contain this version, and they are not encoded again.
+# Data from downloaded files and plain delimited texts are the same in all versions of the encoding.
+# The digests of their descriptions contain this version, so that they are not encoded again.
 FIRST_CODING = 1
 
 # Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).
@@ -40,7 +42,10 @@ LABEL = "label"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file: ``file`` in dataset.schema.yaml. A user's own file has a path, `local`."""
+    """One raw file: an entry of ``files`` in dataset.schema.yaml.
+
+    `local` is the path of a user's own file; other files are downloaded.
+    """
 
     name: str
     urls: tuple[str, ...] = ()
@@ -54,7 +59,7 @@ class SourceFile:
 class Parser:
     """How the raw file is read: ``parser`` in dataset.schema.yaml, which explains each key.
 
-    This class has the default of each key; :class:`reading.FileKind` has the keys of a kind.
+    :class:`reading.FileKind` says which of these keys a kind of files has.
     """
 
     kind: str
@@ -88,7 +93,8 @@ class Parser:
 class Subsample:
     """A public rule that selects some of the records: ``records`` in dataset.schema.yaml.
 
-    Without `parts`, the rule selects from the training files, and keeps all test records.
+    `parts` names the groups of files (``train``, ``test``) from which the rule selects. By default
+    it selects from the training files, and all test records are kept.
     """
 
     parts: tuple[str, ...] = ()
@@ -101,9 +107,9 @@ class Subsample:
 class Unit:
     """The unit of privacy, if it is not the record: ``unit`` in dataset.schema.yaml."""
 
-    column: str  # the column with the name of each record's person; not a feature
-    at_most: int  # maximum number of records of each person
-    seed: int = 0  # seed for the choice of a person's records; public
+    column: str  # the column that names the person of each record; not a feature
+    at_most: int  # maximum number of records of each person that are kept
+    seed: int = 0  # public seed for the choice of the records that are kept
 
 
 def _join_values(values: Iterable[str]) -> str:
@@ -133,7 +139,7 @@ class LabelSpec:
 
     @property
     def spellings(self) -> tuple[tuple[str, str], ...]:
-        """Each value with the name of its class; empty if every value is the name of its class."""
+        """Pairs (value, name of its class); empty if every value is the name of its class."""
         sides = zip((self.negative, self.positive), self.names, strict=False)
         pairs = self.classes or tuple((value, name) for side, name in sides for value in side)
         return () if all(value == name for value, name in pairs) else pairs
@@ -147,7 +153,7 @@ class LabelSpec:
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """The code of each value: −1 or +1; with more classes 0, 1, …."""
+        """The number of each value's class: −1 or +1; with more classes 0, 1, …."""
         if self.classes:
             code = {title: k for k, title in enumerate(self.names)}
             return {value: code[title] for value, title in self.classes}
@@ -155,11 +161,10 @@ class LabelSpec:
 
     @property
     def meaning(self) -> dict[str, Any]:
-        """The fields that determine the codes of labels, for the digest of the description."""
+        """The fields that determine the encoded labels; a part of the description's digest."""
         content = asdict(self)
         if not self.classes:
-            # Leave the key out: it is newer than the first encoded data, which would otherwise
-            # get another digest, and would be encoded again.
+            # The first encoded data had no such key, and their digests must not change.
             del content["classes"]
         return content
 
@@ -173,9 +178,10 @@ class Description:
     parser: Parser
     domain: Domain
     label: LabelSpec
-    # Folder of the raw files on the mirror; by default the name of the dataset or of its base.
+    # Folder of the raw files in the mirror (PRIVCURVE_DATA) and the cache; by default the name of
+    # the dataset, or of its base.
     source: str = ""
-    paths: tuple[Path, ...] = ()  # all YAML files of the description
+    paths: tuple[Path, ...] = ()  # the YAML file, and the file of the base
     title: str = ""
     citation: str = ""
     licence: str = ""
@@ -183,25 +189,25 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # For a variant: the parts (`train`, `test`) with other files than the base.
+    # In a variant: the groups of files (`train`, `test`) that differ from the base.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
-    # Number of records in the files of each part (`train`, `test`), if it is known.
+    # Number of records in the files of each group (`train`, `test`), if it is stated.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
     records: Subsample = Subsample()
     unit: Unit | None = None
-    # The source of each numeric column's bounds.
+    # For each numeric column: where its bounds come from, such as a codebook.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
-    # Number of records in each encoded part. 0: no parts; None: parts only if the table has more
-    # than MOST_VALUES values.
+    # Number of records in each part of partitioned data. 0: not partitioned; None: partitioned only
+    # if the table has more than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property
     def part_rows(self) -> int:
-        """Number of records in an encoded part; 0 if the dataset is not partitioned. Public."""
+        """Number of records in each part, a public number; 0 if the dataset is not partitioned."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
         if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:
@@ -210,33 +216,33 @@ class Description:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The groups of files (`train`, `test`) that contain the training records."""
+        """The groups of files (``train``, ``test``) that contain the training records."""
         return self.records.parts or (TRAIN,)
 
     @property
     def read_parts(self) -> tuple[str, ...]:
-        """The groups of files that are read: `parts`, and `test` if there is a test set."""
+        """The groups of files that are read: :attr:`parts`, and ``test`` if there is a test set."""
         return (*self.parts, TEST) if self.n_test else self.parts
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
-        """The files of each group in `read_parts`."""
+        """The raw files of each group in :attr:`read_parts`."""
         return {part: self.files[part] for part in self.read_parts if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
-        """Yield every raw file that is read, including files of labels."""
+        """Yield every raw file that is read, including the files of labels."""
         for files in self.read_files.values():
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
 
     @property
     def records_name(self) -> str:
-        """The dataset that owns the records: this one, or its base."""
+        """Name of the dataset that the training records belong to: this one, or its base."""
         base = self.paths[-1].stem
         return self.name if TRAIN in self.own_files else base
 
     def explain_missing(self, local: str) -> str:
-        """Return a message that a user's own file is missing, with the remedy."""
+        """Return a message that the user's own file `local` is missing, with the remedy."""
         advice = (
             f"Correct files: local in {self.path} (a path from the working folder, which is "
             f"{Path.cwd()})."
@@ -245,9 +251,9 @@ class Description:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of everything that determines the codes, except contents of local files.
+        """SHA-256, in hex, of all that determines the encoded data, except contents of local files.
 
-        Keys that change no code (such as title, citation and URLs) are not included.
+        Keys without effect on the encoded data (such as title, citation and URLs) are left out.
         """
         local = any(file.local for file in self.source_files())
         domain = self.domain
@@ -265,8 +271,8 @@ class Description:
             "unknown": domain.unknown,
         }
         if domain.decimal != ".":
-            # Add the keys below only if needed: they are newer than the first encoded data, which
-            # must keep their digests.
+            # Add the following keys only if they are used: the first encoded data had no such keys,
+            # and their digests must not change.
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
@@ -275,8 +281,9 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # With `kept`, the digest differs from earlier versions, which did not store persons, or
-            # took 3.0 and 3 for two persons. So data of these versions are encoded again.
+            # The value of `kept` names the rule for persons. It changes the digests of data from
+            # earlier versions, which did not store persons, or took 3.0 and 3 for two persons, so
+            # that these data are encoded again.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons, 3.0 as 3"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,4 +1,4 @@
-"""The domain: the public facts about a dataset, never computed from its rows."""
+"""Define the domain: the public facts about a dataset, never computed from its records."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
-# Titles of the categories for missing values (MISSING) and for unlisted texts (OTHER).
+# Titles of two categories: for missing values (MISSING), and for unlisted texts (OTHER).
 MISSING = "?"
 OTHER = "other"
 
-# Value of `unknown`: a category that the description does not list is an error.
+# Value of a domain's `unknown`: an unlisted category is an error.
 FAIL = "fail"
 
-# Values of date columns are days since this one.
+# Date columns contain numbers of days since this day.
 FIRST_DAY = date(1970, 1, 1)
 
-# Fields of a column that are newer than the first datasets: `to_json` omits their defaults.
+# Fields of a column that the first datasets did not have. `to_json` omits them if they have their
+# defaults, so that the checksums of those datasets do not change.
 _LATER = ("spacing", "missing_bin", "dates", "pivot", "patterns", "merged")
 
 
@@ -54,7 +55,7 @@ class Column:
     kind: str  # `numeric` or `categorical`
     # Lowest and highest value of a numeric column, in the unit of the file.
     bounds: tuple[float, float] | None = None
-    bins: int = 0  # number of bins between the bounds of a numeric column; 0 for a categorical one
+    bins: int = 0  # number of bins between the bounds of a numeric column; 0 if categorical
     # Pairs (value, title) of a categorical column: each value as spelt in the file, with the title
     # of its bin. Values with equal titles share a bin.
     categories: tuple[tuple[str, str], ...] = ()
@@ -66,10 +67,12 @@ class Column:
     # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
     # encoded as the number of days since 1970-01-01.
     dates: str = ""
-    # First of the hundred years that two digits denote; by default 1969 to 2068, as in `strptime`.
+    # First of the hundred years that two digits can mean: by default 1969 to 2068, as in
+    # `strptime`.
     pivot: int = 1969
-    # Whether the values of a categorical column are patterns: `*` matches any text, and case is
-    # ignored. The first pattern that matches a text counts; a text without a match is `other`.
+    # Whether the values of a categorical column are patterns, in which `*` matches any text; case
+    # is ignored. The first pattern that matches a text decides; a text that matches none is
+    # `other`.
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged; else empty.
     merged: tuple[float, ...] = ()
@@ -77,8 +80,8 @@ class Column:
     units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
-    # Whether the edges of equally wide bins are unrounded, as in datasets and models of earlier
-    # versions. False for other spacings.
+    # Whether the edges of equally wide bins are not rounded, as in datasets and models of earlier
+    # versions; always False for other spacings.
     exact: bool = False
 
     @cached_property
@@ -88,16 +91,17 @@ class Column:
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """Bin of each value of a categorical column, or of each pattern.
+        """The bin of each value of a categorical column, or of each pattern.
 
-        :class:`~privcurve.datasets.coding.TextCodes` encodes the texts of a file.
+        To encode texts of a file, use :class:`~privcurve.datasets.coding.TextCodes`, which also
+        knows missing and unlisted texts.
         """
         code = {title: k for k, title in enumerate(self.titles)}
         return {value: code[title] for value, title in self.categories}
 
     @property
     def code_names(self) -> tuple[str, ...]:
-        """The name of each bin: conditions on numbers, titles of categories."""
+        """The name of each bin: a condition on a number, or the title of a category."""
         return self.bin_names if self.kind == NUMERIC else self.titles
 
     @property
@@ -107,12 +111,12 @@ class Column:
 
     @property
     def ordered(self) -> bool:
-        """Whether bins have the order of their values, except the bin for missing values."""
+        """Whether larger values have larger bins; the bin for missing values is an exception."""
         return self.kind == NUMERIC
 
     @property
     def is_whole(self) -> bool:
-        """Whether each bin of a numeric column contains whole numbers."""
+        """Whether the edges of the bins lie between whole numbers."""
         return self.spacing == WHOLE
 
     @cached_property
@@ -128,15 +132,15 @@ class Column:
         if not self.dates:
             return tuple(ends)
         if ends[-1] - ends[0] < self.bins:
-            raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
+            raise ValueError(f"leave {self.bins} bins less than a day each: give a smaller n_bins")
         return tuple(float(math.ceil(edge)) for edge in ends)
 
     @cached_property
     def levels(self) -> tuple[float, ...] | None:
-        """A number for each bin, from 0 for the lowest bin to 1 for the highest.
+        """A number in [0, 1] for each bin of a numeric column; None for a categorical column.
 
-        It is the place of the bin's middle between the middles of these two, and ½ for missing
-        values. None for a categorical column.
+        The middle of the bin is scaled linearly: 0 for the lowest bin, 1 for the highest. It is ½
+        for missing values, and if there is only one bin.
         """
         if self.kind != NUMERIC:
             return None
@@ -149,12 +153,13 @@ class Column:
     def bin_names(self) -> tuple[str, ...]:
         """A readable condition for each bin, such as ``13 <= education-num < 14.5``.
 
-        The last numeric bin is closed. Values outside the bounds are clipped, so the first and the
-        last bin contain them too.
+        The condition of the last numeric bin includes its upper edge. Values outside the bounds are
+        clipped, so that the first and last bin contain them, too.
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        # Write all digits of an edge: a value that equals the written edge is in the bin above it.
+        # Write all digits of an edge, because a value equal to the written edge must be in the
+        # upper bin.
         ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
         if self.is_whole:
             lasts = [f"{edge - 1:.12g}" for edge in self.edges[1:]]
@@ -172,7 +177,7 @@ class Column:
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """The name of each bin for readers, like `bin_names` but with shorter numbers.
+        """The conditions of :attr:`bin_names` with shorter numbers, and the titles of categories.
 
         Edges have three significant digits, or as many more as distinguish them.
         """
@@ -188,22 +193,22 @@ class Column:
 
     @property
     def label(self) -> str:
-        """The name, with the unit of the values if it is known."""
+        """The name of the column, followed by the unit of its values if it is known."""
         return f"{self.name} [{self.units}]" if self.units else self.name
 
     def crop(self, first: int, last: int, missing: bool) -> Column:
-        """Return this numeric column with only its bins from `first` to `last`, inclusive.
+        """Return this numeric column restricted to the bins `first` to `last`, inclusive.
 
-        `missing`: whether the result has a bin for missing values.
+        `missing` says whether the result has a bin for missing values.
         """
         edges = self.edges[first : last + 2]
         bins = last - first + 1
         return replace(self, bins=bins, merged=edges, exact=False, missing_bin=missing)
 
     def merge_bins(self, groups: Sequence[int]) -> Column:
-        """Return this numeric column with neighbouring bins merged if their groups are equal.
+        """Return this numeric column with neighbouring bins merged.
 
-        `groups` has the group of each bin.
+        `groups` has a number for each bin; neighbouring bins with equal numbers are merged.
         """
         starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
         if len(starts) == self.bins - 1:
@@ -214,7 +219,8 @@ class Column:
     def keep_exact(self) -> Column:
         """Return this column with the unrounded edges of earlier versions.
 
-        `exact` of the result is True if rounding moves an edge of its equally wide bins.
+        `exact` of the result is True if rounding would move an edge; only edges of equally wide
+        bins are rounded.
         """
         plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
         is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
@@ -238,12 +244,12 @@ class Label:
     positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # names of the classes 0, 1, …, if there are more than two
-    # Original type of labels that are stored as texts (:mod:`privcurve.given`). The type decides
-    # how labels are read, but no bin: domains that differ only in this type are equal.
+    # Type of the labels (:mod:`privcurve.given`), which are stored as texts. The type decides how
+    # labels are read, but changes no bin, so it does not matter when domains are compared.
     type: str = field(default=given.TEXT, compare=False)
-    # Pairs (text of the file, name of its class); empty if the texts are the names of the classes.
+    # Pairs (label in the file, name of its class); empty if all labels are names of classes.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    # Suffix that is removed from the labels in a file, such as a full stop.
+    # Suffix that is removed from the labels of a file, such as a full stop.
     strip: str = field(default="", compare=False)
 
     @classmethod
@@ -260,7 +266,7 @@ class Label:
 
     @property
     def places(self) -> dict[str, int]:
-        """The position of a class by its name, and by each of its spellings in the file."""
+        """The index of each class, by its name and by each of its labels in the file."""
         of_names = {name: k for k, name in enumerate(self.names)}
         return of_names | {text: of_names[name] for text, name in self.spellings}
 
@@ -274,10 +280,11 @@ class Domain:
     columns : tuple of Column
     label : Label
     missing : tuple of str
-        Words for a missing value in raw data, in addition to an empty cell; a column may have more.
+        Words for a missing value in raw data, in addition to an empty cell. A column can have
+        further words for its own missing values (``Column.missing``).
     unknown : str
-        ``fail``; or ``other``: unknown categories become the category ``other`` in each column
-        that has it.
+        ``fail``: an unlisted category is an error; ``other``: in each column that lists the
+        category ``other``, unlisted categories become this category.
     decimal : str
         The decimal mark in raw data.
     thousands : str
@@ -308,12 +315,12 @@ class Domain:
 
     @property
     def bin_names(self) -> tuple[tuple[str, ...], ...]:
-        """A readable condition for each bin of each column."""
+        """For each column, the :attr:`Column.bin_names`: a readable condition for each bin."""
         return tuple(column.bin_names for column in self.columns)
 
     @property
     def levels(self) -> tuple[tuple[float, ...] | None, ...]:
-        """For each column, a number in [0, 1] for each bin, or None for categories; public."""
+        """For each column, the :attr:`Column.levels` of its bins; None for categorical columns."""
         return tuple(column.levels for column in self.columns)
 
     @property
@@ -338,20 +345,19 @@ class Domain:
         return len(self.label.names)
 
     def missing_in(self, column: Column) -> tuple[str, ...]:
-        """Return the words for a missing value in a column, from the domain and the column."""
+        """Return the words for a missing value in a column: the domain's and the column's."""
         return tuple(dict.fromkeys((*self.missing, *column.missing)))
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """For each column, whether its bins have the order of their values."""
+        """For each column, whether larger values have larger bins (:attr:`Column.ordered`)."""
         return tuple(column.ordered for column in self.columns)
 
     @property
     def mixed_bins(self) -> tuple[int, ...] | None:
-        """Number of bins of each column with mixed or whole-number spacing, 0 for other columns.
+        """Number of bins of each column with mixed or whole-number spacing; 0 for other columns.
 
-        None if there is no such column. Learners that need few bins merge the bins of these
-        columns.
+        None if there is no such column. Learners that need few bins merge bins of these columns.
         """
         fine = (MIXED, MIXED_HIGH, WHOLE)
         bins = tuple(
@@ -363,7 +369,8 @@ class Domain:
     def merge_bins(self, groups: Sequence[Sequence[int]]) -> Self:
         """Return the domain with neighbouring bins of numeric columns merged.
 
-        `groups` has the group of each bin, by column.
+        `groups` has, for each column, a number for each bin; neighbouring bins with equal numbers
+        are merged.
         """
         columns = tuple(
             column.merge_bins(of_column) if column.kind == NUMERIC else column
@@ -374,10 +381,10 @@ class Domain:
     def to_json(self) -> str:
         """Write the domain as canonical JSON (sorted keys, no blanks), for checksums.
 
-        Keys that are newer than the first datasets are omitted if they have their defaults, so that
-        the checksums of those datasets do not change. Also omitted are the fields that determine no
-        bin: how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
-        :meth:`to_dict` includes these fields.
+        Keys that the first datasets did not have are omitted if they have their defaults, so that
+        the checksums of those datasets do not change. Fields that say only how raw values are read
+        (`missing`, `unknown`, `decimal`, `thousands`) and `units` are omitted, too; :meth:`to_dict`
+        includes them.
         """
         columns = []
         for column in self.columns:
@@ -445,9 +452,9 @@ class Domain:
 
 @lru_cache(maxsize=4096)
 def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
-    """Return whether rounding moves an edge of equally wide bins."""
+    """Return whether rounding moves an edge of equally wide bins within `bounds`."""
     column = Column("", NUMERIC, bounds, bins, dates=dates)
     try:
         return column.edges != replace(column, exact=True).edges
-    except (ValueError, OverflowError):  # the bounds are invalid; other code reports that
+    except (ValueError, OverflowError):  # invalid bounds, which another check reports
         return False

@@ -1,4 +1,4 @@
-"""Errors of datasets, and lists of faults that are reported in one message."""
+"""Define the errors of datasets, and collect faults to report them in one message."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST = 20
 class DatasetError(ExpectedError, RuntimeError):
     """Error about a dataset, its description or its file.
 
-    The message names the culprit (dataset, file, line, column) and the remedy; `faults` lists the
-    faults one by one.
+    The message names the culprit (dataset, file, line, column) and the remedy; `faults` is a tuple
+    with a message for each fault.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -24,7 +24,7 @@ class DatasetError(ExpectedError, RuntimeError):
 
 
 class UndecidedError(DatasetError):
-    """Error about a description with undecided keys (:mod:`privcurve.datasets.blanks`)."""
+    """Error about a description with blank keys (:mod:`privcurve.datasets.blanks`)."""
 
     exit_code = UNDECIDED
 
@@ -32,26 +32,27 @@ class UndecidedError(DatasetError):
 class Problems:
     """Collects the faults of a dataset's description or files, to report them in one error.
 
-    With `is_file`, `dataset` is the name of a file or frame. The messages already contain this
-    name, so that the error does not put it before a single message.
+    `dataset` is the name of the dataset, or with `is_file` the name of a file or frame. A message
+    about a file already contains this name, so the error does not repeat it before a single
+    message.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        # For each key: the first message with this key, and how many faults have the key.
+        # For each key: the first message with this key, and the number of faults with this key.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.n_unread = 0  # number of unreadable records, a part of all records
-        # For each line with a skipped record (:class:`Skipped`): the faults of this record.
+        self.n_unread = 0  # number of records that can't be read and so are left out
+        # Faults of each skipped record (:class:`Skipped`), by line.
         self.rows: dict[int, list[str]] = {}
-        # Remarks, which are not faults: how many lines or rows each one concerns.
+        # Number of lines or rows that each remark concerns. Remarks are not faults.
         self._noted: Counter[str] = Counter()
 
     def add(self, message: str, key: Hashable = None) -> None:
         """Add a fault.
 
-        Of several faults with the same key, only the first message is reported, with the number of
-        the others. By default the key is the message.
+        Of faults with the same key, only the first message is reported, with the number of the
+        other faults. By default, the key is the message.
         """
         key = message if key is None else key
         if key in self._faults or not self.full:
@@ -59,17 +60,17 @@ class Problems:
             self._faults[key] = (first, n + 1)
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
-        """Add a fault of the record at a line, with its remedy."""
+        """Add a fault of the record at `line`; the message consists of `fault` and `remedy`."""
         self.add(f"{fault} {remedy}", key)
 
     def note(self, what: str, n: int = 1) -> None:
-        """Count `n` more lines or rows for the remark `what`; a remark is not a fault."""
+        """Add `n` to the number of lines or rows that the remark `what` concerns."""
         if n:
             self._noted[what] += n
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Each remark with its count of lines or rows."""
+        """The remarks, each with its number of lines or rows."""
         return tuple(f"{what}: {n:,}" for what, n in self._noted.items())
 
     @property
@@ -79,7 +80,7 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """Whether one message can hold no more faults, so that the search for them may end."""
+        """Whether the maximum number of faults is reached, so that the search may end."""
         return len(self._faults) >= MOST
 
     def check(self) -> None:
@@ -98,7 +99,7 @@ class Problems:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """One message for each key, with the number of further faults with this key."""
+        """The first message of each key, with the number of further faults with the same key."""
         return tuple(
             message + (f" ({n - 1} more like it)" if n > 1 else "")
             for message, n in self._faults.values()
@@ -106,8 +107,8 @@ class Problems:
 
 
 class Skipped(Problems):
-    """Problems of a file whose faulty records are skipped instead of raising errors."""
+    """Problems of a file whose faulty records are skipped, instead of being errors."""
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
-        """Store a fault under the line of its record, without the remedy."""
+        """Store the fault of a skipped record under its line; the remedy is not needed."""
         self.rows.setdefault(line, []).append(fault.removesuffix("."))

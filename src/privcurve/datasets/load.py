@@ -31,20 +31,20 @@ from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
 
-# Largest share of a column's values that may be outside its bounds. A larger share is an error,
-# unless the description says `clipping: expected`.
+# Maximum share of clipped values in a column. A larger share is an error, unless the description
+# says `clipping: expected`: bounds in another unit would clip most values.
 REFUSED = 0.5
 
 
 def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
-    """Fetch, parse and encode a dataset.
+    """Fetch the files of a dataset, read them and encode the records.
 
     Parameters
     ----------
     name : str
         One of :func:`privcurve.datasets.names`.
     watch : callable, optional
-        Called with each piece of records as it is read, before encoding.
+        Called with each piece of records before it is encoded.
 
     Returns
     -------
@@ -62,9 +62,10 @@ def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
 def load_rows(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the dataset of :func:`load`, and the positions of its training and its test records.
+    """Return the dataset of :func:`load`, and the positions of its training and test records.
 
-    Positions are among all records that were read; test records follow the training records.
+    The positions count all records that were read, first the records of the training files, then
+    the records of the test files.
     """
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -74,12 +75,12 @@ def load_rows(
 def load_places(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[str, NDArray[np.intp]]:
-    """Return the checksum of the dataset of :func:`load`, and the place of each training record.
+    """Return the checksum of a dataset, and the place of each training record, a number.
 
-    Without a unit, the place of a record is its position among the records as read, before any is
-    dropped. With a unit, it is the place of the first record of the same person, where only the
-    first `at_most` records of each person are counted. So if a person has more records, the places
-    of other persons stay the same.
+    Without a unit, the place of a record is its position among all training records that were read.
+    With a unit, all records of a person have the same place: the position of the first of them, not
+    counting more than `at_most` records of any person. So a person's further records do not change
+    the places of other persons.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -98,11 +99,10 @@ def load_places(
 def prepare(
     name: str, folder: str | os.PathLike[str], watch: Callable[[RawTable], None] | None = None
 ) -> Dataset | PartedDataset:
-    """Load a dataset and save it to a folder; in parts if it is large, or its description says so.
+    """Load a dataset and save it to a folder.
 
-    Parameters and errors are as in :func:`load`.
-
-    Raises WriteError if the folder is not writable.
+    The dataset is partitioned if it is large or if its description says so. Parameters and errors
+    are as in :func:`load`; in addition, WriteError is raised if the folder is not writable.
     """
     description = describe(name)
     dataset: Dataset | PartedDataset
@@ -122,15 +122,17 @@ def _load_parts(
     sink: _GrowingArrays | PartWriter,
     watch: Callable[[RawTable], None] | None,
 ) -> tuple[Coded, NDArray[np.intp], dict[str, Any]]:
-    """Fetch, read, encode and check a dataset; add the training records to the sink.
+    """Fetch, read, encode and check a dataset; add its training records to `sink`.
 
-    Returns the encoded training records (without codes if the sink writes them to files), the
-    positions of the test records among the records read, and the arguments that :class:`Dataset`
-    and :class:`PartedDataset` have in common, including the arrays of the test set.
+    Returns three values: the encoded training records (without bins if `sink` is a PartWriter,
+    which writes them to files); the positions of the test records among all records that were read;
+    and the arguments that :class:`Dataset` and :class:`PartedDataset` have in common, including the
+    arrays of the test set.
     """
     name = description.name
     files = fetch(description)
-    # Store the state of the files before reading: a change during reading must not look current.
+    # Determine the state of the files before reading: if a file changes while it is read, the
+    # dataset must not count as current.
     made_from = origin(description)
     digests = {Path(path): state["sha256"] for path, state in made_from["local"].items()}
     sources = checksums(files, digests)
@@ -173,9 +175,9 @@ def _load_parts(
 
 
 def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
-    """Return the number of each record's person, as arrays ``persons`` and ``persons_test``.
+    """Assign a number to each person; return the number of each record's person.
 
-    A person has the same number in both arrays.
+    The arrays ``persons`` and ``persons_test`` have the same number for the same person.
     """
     numbers: dict[str, int] = {}
     arrays = {}
@@ -190,11 +192,12 @@ def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.in
 def checksums(
     files: Mapping[str, Sequence[RawFile]], digest_of: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
-    """Return the checksum of each raw file, by its name; by part and name if names are not unique.
+    """Return the checksum of each raw file, by the name of the file.
 
-    `digest_of` has known checksums by path: these files are not read again. Raises DatasetError if
-    two files have the same bytes: records would count twice, or would be both trained and tested
-    on.
+    If names are not unique, the key is the group of files (``train``, ``test``) and the name.
+    `digest_of` has checksums by path; only the other files are read. Raises DatasetError if two
+    files have the same bytes: their records would count twice, or would be in both the training and
+    the test set.
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
@@ -226,13 +229,14 @@ def _read(
 ) -> tuple[Coded, list[ColumnCounts]]:
     """Read and encode the files of `parts` one after another, up to `first` records (0: all).
 
-    Returns the encoded records (with a unit, at most `at_most` of each person), and the counts of
-    missing, clipped and unlisted values of each column.
+    Adds the records to `sink`, and returns them encoded (with a unit, at most `at_most` records of
+    each person), with the :class:`ColumnCounts` of each column.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
         n_before = sink.n_rows + problems.n_unread
-        # A dataset without files (of scikit-learn, or generated) is read with `None` as its file.
+        # A dataset without files (from scikit-learn, or generated) is read with None as its only
+        # file.
         for file in files.get(part, (None,)):
             most = min(first - sink.n_rows, sys.maxsize) if first else None
             for table in reading.read(description, file, problems, most):
@@ -253,10 +257,10 @@ def _read(
 
 
 class _GrowingArrays:
-    """Collects codes and labels in arrays that grow as pieces are added.
+    """Collects encoded records in arrays that grow as pieces are added.
 
-    To save memory, the arrays grow beyond the number of records in the description only when there
-    are more records.
+    The arrays are larger than the number of records in the description only if there are more
+    records, which saves memory.
     """
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
@@ -270,12 +274,12 @@ class _GrowingArrays:
         self._persons: list[str] = []
 
     def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
-        """Add codes, labels and, with a unit, the persons of these records."""
+        """Add bins and labels of records, and the names of their persons if there is a unit."""
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
-            # Double the arrays, but not beyond the expected number until there are more records:
-            # the number comes from the description, and may be too large or too small.
+            # Double the size of the arrays, to copy seldom; but while the records do not exceed the
+            # number that the description expects, use at most this number.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
@@ -311,9 +315,9 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that the description states another number of records.
+    """Add the problem that a number of records differs from the description.
 
-    `what` states the real number; the description has the number `expected` at `key`.
+    `what` is a clause with the real number; the description has the number `expected` at `key`.
     """
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
@@ -323,7 +327,11 @@ def _add_wrong_number(
 
 
 def _sample(description: Description, coded: Coded, problems: Problems) -> Coded:
-    """Return the records that `records: balance` selects; check their labels and their number."""
+    """Return the records that `records: balance` selects.
+
+    Adds a problem if all records have one label, or if another number of records remains than the
+    description says.
+    """
     records = description.records
     if problems.any:
         return coded
@@ -362,7 +370,7 @@ def check_kept(
 def _find_clipped_shares(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
-    """Return the share of clipped values by column; columns without clipped values are left out.
+    """Return the share of clipped values of each column that has any.
 
     A share above `REFUSED` is a problem, unless the description says `clipping: expected`.
     """
@@ -384,7 +392,7 @@ def _find_clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return a note for each column and part with a share of clipped values above :data:`NOTED`.
+    """Return a note for each column and part whose share of clipped values is above :data:`NOTED`.
 
     `facts` is the result of :func:`privcurve.datasets.facts`.
     """
@@ -400,9 +408,9 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
 
 
 def data_notes(facts: Mapping[str, Any] | None) -> list[str]:
-    """Return notes for anyone who trains on a dataset: clipped values, and the dataset's remarks.
+    """Return notes for users who train on a dataset: on clipped values, and the dataset's remarks.
 
-    `facts` is the result of :func:`privcurve.datasets.facts`, or None.
+    `facts` is the result of :func:`privcurve.datasets.facts`; None gives no notes.
     """
     if facts is None:
         return []

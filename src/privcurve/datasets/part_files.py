@@ -1,4 +1,4 @@
-"""Write the codes of a large table to files, in parts, so that the table need not fit in memory."""
+"""Write encoded records to files in parts, so that the table need not fit in memory."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
-from privcurve.parts import Part, digest_of, labels_of
+from privcurve.privacy.parts import Part, digest_of, labels_of
 
-# A folder of parts has a name that begins with PARTS; while it is written, with UNFINISHED.
+# Prefix of the name of a folder of parts: PARTS, or UNFINISHED while the parts are written.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
 
 
 class PartWriter:
-    """Context manager that writes codes in parts to the folder of an encoded dataset.
+    """Context manager that writes encoded records, in parts, to the folder of a dataset.
 
-    Codes are added in pieces. Each column of a part is contiguous in its file, for the compiled
-    loops that read it column by column. On exit, parts are removed unless :meth:`keep` was called;
-    on entry, parts that a killed process left are removed.
+    Records are added in pieces. In a file, the bins of a column are contiguous, because compiled
+    loops read a part column by column. On exit, the parts are removed unless :meth:`keep` was
+    called. On entry, parts that a killed process left behind are removed.
     """
 
     def __init__(self, description: Description, folder: Path) -> None:
@@ -65,7 +65,7 @@ class PartWriter:
                 shutil.rmtree(path, ignore_errors=True)
 
     def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
-        """Add codes and labels; datasets in parts have no persons."""
+        """Add bins and labels of records; partitioned datasets have no persons."""
         assert not persons
         self._checksum.add(X)
         self._labels.append(y)
@@ -80,7 +80,7 @@ class PartWriter:
                 self._write()
 
     def _write(self) -> None:
-        """Write the buffered codes to a file, as the next part."""
+        """Write the buffered bins to a file, as the next part."""
         codes = np.ascontiguousarray(self._buffer[:, : self._n_buffered])
         path = self._path_of(len(self._sizes))
         replace_file(path, partial(np.save, arr=codes, allow_pickle=False))
@@ -92,7 +92,7 @@ class PartWriter:
 
     @property
     def coded(self) -> Coded:
-        """The labels of all records added so far, without codes, which are in the files."""
+        """The labels of all records added so far, without bins, which are in the files."""
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
@@ -102,8 +102,7 @@ class PartWriter:
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Write the labels of each part to its file, and return the checksum of the dataset.
 
-        The checksum equals the checksum of the same records in memory. `more` has the arrays of the
-        test set.
+        The partition does not change the checksum. `more` has the arrays of the test set.
         """
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
@@ -113,7 +112,10 @@ class PartWriter:
         return self._checksum.text
 
     def keep(self, checksum: str) -> tuple[Part, ...]:
-        """Move the parts to their final folder, and return them; remove older folders of parts."""
+        """Move the parts to the folder with their final name; remove older folders of parts.
+
+        Returns the parts at their new paths.
+        """
         place = self._folder / f"{PARTS}{checksum[:16]}"
         digests = [digest_of(self._path_of(number)) for number in range(len(self._sizes))]
         with write_errors(place):

@@ -1,4 +1,4 @@
-"""Schema: the public facts about a DataFrame or another raw table, given in Python."""
+"""Define a schema in Python: the public facts about a DataFrame or another raw table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label")
 
-# By kind of column: the key that a draft leaves undecided.
+# For each kind of column, the key that a draft leaves blank.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
 # An example of a unit, for messages.
@@ -63,14 +63,13 @@ class Schema:
     Parameters
     ----------
     columns : mapping of str to tuple, list or mapping
-        The feature columns, by name. A pair ``(low, high)`` of numbers or dates: lowest and
-        highest possible value; values outside are clipped. A list: all categories. A mapping: any
-        keys of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
-        A mapping may list markers of missing values in this column alone:
-        ``{"bounds": [0, 50], "missing": [99]}``. None: undecided.
+        For each feature column, its possible values. A pair ``(low, high)`` of numbers or dates has
+        the lowest and the highest value; values outside are clipped. A list has all categories. A
+        mapping has keys of a description (docs/datasets.md), for example
+        ``{"bounds": [0, 10], "missing": [99]}``. None leaves the column undecided.
     label : sequence, or mapping
-        A sequence: the classes as in `y` (texts, numbers, truth values, Decimals, dates or times);
-        of two classes, the negative one comes first. A mapping: keys of a description.
+        A sequence has the classes as in `y` (texts, numbers, truth values, Decimals, dates or
+        times); of two classes, the negative one comes first. A mapping has keys of a description.
         scikit-learn expects sorted classes: a fit warns if they are not sorted.
     missing : str
         ``fail``: a missing value is an error (in a categorical column with ``unknown="other"``,
@@ -79,10 +78,10 @@ class Schema:
     unknown : str
         ``fail``: an unlisted category is an error; ``other``: unlisted categories share a bin.
     n_bins : int, optional
-        Number of bins of each numeric column without its own; by default 64.
+        Number of bins of each numeric column that does not set ``n_bins``; by default 64.
     spacing : str
-        Spacing of the bins of each numeric column without its own: ``mixed``, ``mixed-high``,
-        ``equal``, ``log`` or ``log1p`` (:func:`privcurve.coding.edges`).
+        Spacing of the bins of each numeric column that does not set ``spacing``: ``mixed``,
+        ``mixed-high``, ``equal``, ``log`` or ``log1p`` (:func:`privcurve.coding.edges`).
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
         contribute at most this many training rows each (docs/your_data.md).
@@ -95,7 +94,7 @@ class Schema:
     Raises
     ------
     DatasetError
-        If parts of the schema are invalid or contradict each other; names each fault.
+        If parts of the schema are invalid or contradict each other; the message has all faults.
 
     Notes
     -----
@@ -117,7 +116,7 @@ class Schema:
     schema with ``label=[0, 1]``.
     """
 
-    # Defaults for a column whose possible values are set later (`__setitem__`).
+    # Defaults for the keys of columns whose possible values are set later (`__setitem__`).
     _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
 
     unnamed: str = FAIL
@@ -155,15 +154,16 @@ class Schema:
         self._set_facts(facts, _list_labels(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
-        # Normalize texts to NFC, like descriptions and the values of files, so that they can match.
+        # Normalize texts to NFC, like the texts of descriptions and files, so that equal texts
+        # match.
         self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
-            _ = self._description  # raises the faults of the schema
+            _ = self._description  # raises DatasetError if the schema has faults
 
     @classmethod
     def from_description(cls, path: str | Path) -> Self:
-        """Read columns and label from a description, or from the file of :meth:`to_yaml`.
+        """Make a schema from the description of a dataset, or from a file of :meth:`to_yaml`.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Schema:
 
     @classmethod
     def draft(cls, frame: DataFrame, label: str, public: bool = False) -> Self:
-        """Draft the schema of a table, with a blank for each decision of a person.
+        """Draft the schema of a table; what a person has to decide is left undecided.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Schema:
         Returns
         -------
         Schema
-            Fill in each of its `undecided` columns: ``schema["tenure"] = (0, 100)``.
+            Set the possible values of its `undecided` columns: ``schema["tenure"] = (0, 100)``.
 
         Raises
         ------
@@ -238,13 +238,14 @@ class Schema:
     def __setitem__(self, name: str, value: object) -> None:
         """Set the possible values of a column: a pair of bounds, a list of categories or a mapping.
 
-        The name ``unit`` sets the unit of privacy: a mapping as in a new schema, or the word
-        ``none``. The name ``label`` sets the classes, if they are undecided.
+        ``schema["unit"]`` sets the unit of privacy, to a mapping as in a new schema or to ``none``.
+        ``schema["label"]`` sets the classes, if they are undecided.
         """
         name = compose_words(name)
         is_none = isinstance(value, str) and value == "none"
         of_persons = is_none or (isinstance(value, Mapping) and "column" in value)
-        # A column may have the name "unit", too: then only a value for a unit sets the unit.
+        # A column may also be called "unit". Then "unit" means the unit only if the value is one
+        # for a unit.
         if name == "unit" and name in self._facts and (of_persons or name not in self.names):
             if not of_persons:
                 raise DatasetError(f'Schema: unit must be {_UNIT} or "none"; got {value!r}')
@@ -261,12 +262,12 @@ class Schema:
         place = self.names.index(name)
         old = self._facts["columns"][place]
         words = dict(self._defaults)
-        # Texts in groups always have a code for missing values.
+        # A text column with groups always has a bin for missing values.
         words["gaps"] |= "missing" in old or old.get("kind") == TEXT
         words["gaps"] |= MISSING in old.get("categories", ())
         entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(value, Mapping) and "bounds" in entry:
-            # Keep the other keys that the draft has for this column, such as the format of dates.
+            # Keep the other keys of the column in the draft, such as the format of dates.
             same = old if old.get("kind") == entry["kind"] else {}
             words = {key: entry.get(key) if word is None else word for key, word in same.items()}
             entry = {**(words or entry), "bounds": entry["bounds"]}
@@ -276,12 +277,12 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns, in the order of their codes."""
+        """Names of the columns, in the order of the encoded columns."""
         return [entry["name"] for entry in self._facts["columns"]]
 
     @property
     def undecided(self) -> list[str]:
-        """Names of the columns with a blank; includes ``unit`` and ``label`` if these are blank."""
+        """Names of the undecided columns, and ``unit`` and ``label`` if they are undecided."""
         blank = [
             entry["name"]
             for entry in self._facts["columns"]
@@ -318,13 +319,13 @@ class Schema:
             raise DatasetError(str(error)) from None
         description = build("schema", Path("Schema"), content)
         domain = description.domain
-        # In a description, classes such as dates are texts: restore their type.
+        # A description stores classes such as dates as texts: restore the type of the classes.
         label = replace(domain.label, type=given.type_of_classes(self._values))
         return replace(description, domain=replace(domain, label=label))
 
     @property
     def domain(self) -> Domain:
-        """Columns, bins and names of classes, in the form that learners and datasets use."""
+        """The schema as a :class:`Domain`: columns, bins and names of classes."""
         return self._description.domain
 
     @property
@@ -336,10 +337,9 @@ class Schema:
     def classes_as(self, y: object) -> list[Any]:
         """Return the classes in the type of `y`, so that they equal the labels in `y`.
 
-        The result is `classes` if they have this type (numbers and truth values count as one type),
-        or if `y` is a list, which has no dtype. Otherwise all labels together determine the type:
-        the classes 0 and 1 become texts for labels "0" and "1", texts of days become times. If the
-        labels are positions of the classes (:meth:`positions`), the result is 0 … K − 1.
+        All labels together determine the type: the classes 0 and 1 become texts for labels "0" and
+        "1". Numbers and truth values count as one type. A list has no dtype: the result is
+        `classes`. If labels are positions of classes (:meth:`positions`), the result is 0 … K − 1.
 
         Raises
         ------
@@ -365,7 +365,7 @@ class Schema:
 
     @property
     def at_most(self) -> int | None:
-        """Maximum number of training rows per person, if ε protects persons; None for all rows."""
+        """Maximum number of training rows per person; None if ε does not protect persons."""
         unit = self._description.unit
         return None if unit is None else unit.at_most
 
@@ -390,26 +390,28 @@ class Schema:
         return limit_places(persons, description.unit.at_most, description.unit.seed)
 
     def encode(self, frame: object, *, train: bool = False) -> Codes:
-        """Encode the rows of a raw frame: columns by name; other columns are ignored.
+        """Encode the rows of a raw frame; columns that the schema lacks are ignored.
 
         Parameters
         ----------
         frame : DataFrame, mapping of columns or array
         train : bool
-            Whether these rows train a model; if so, over 5 % clipped values in a column warn.
+            Whether these rows train a model; if so, more than 5 % clipped values in a column cause
+            a warning.
 
         Raises
         ------
         DatasetError
-            If a column is missing, or values have no code; the message names up to twenty values.
+            If a column is missing, or values are in no bin; the message names up to twenty values.
         """
         return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
     def positions(self, y: object) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
 
-        A label may have any spelling of its class. If all labels are whole numbers from 0 to K − 1,
-        and some are not classes, they are positions already, from a tool of scikit-learn.
+        A label may have any spelling of its class. Tools of scikit-learn replace labels by
+        positions. So labels count as positions if all are whole numbers from 0 to K − 1, and some
+        of them are not classes.
 
         Raises
         ------
@@ -422,7 +424,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: object) -> bool:
-        """Return whether labels are positions, and one of the numbers 0 … K − 1 is also a class."""
+        """Return whether labels are positions, although some of 0 … K − 1 are also classes."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))
@@ -471,7 +473,7 @@ class Schema:
 def _describe_column(
     name: str, value: object, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
-    """Return a column as keys of a description; `value` may override the other arguments."""
+    """Return the entry of a column in a description; keys in `value` override other arguments."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
     numbers = {"n_bins": bins, "spacing": spacing}
     if value is None:
@@ -507,7 +509,7 @@ def _describe_column(
 
 
 def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
-    """Add `other` (if `others`) and `?` (if `gaps`) to a list or mapping of categories."""
+    """Add the categories `other` (if `others`) and `?` (if `gaps`), unless they are listed."""
     words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
     extra = {word: word for word in words if word not in listed}
     return [*listed, *extra] if isinstance(listed, list) else listed | extra
@@ -525,7 +527,7 @@ def _describe_label(value: object) -> dict[str, Any]:
 
 
 def _write_words(entry: Mapping[str, object], keys: Sequence[str]) -> dict[str, Any]:
-    """Return an entry as keys of a description; values at `keys` become texts or whole numbers."""
+    """Convert an entry to values of YAML; values at `keys` become texts or whole numbers."""
     words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
     for key in keys:
         value = entry.get(key)
@@ -533,18 +535,17 @@ def _write_words(entry: Mapping[str, object], keys: Sequence[str]) -> dict[str, 
             words[key] = _yaml_value(value)
         elif key in entry:
             is_one = isinstance(value, str) or not hasattr(value, "__iter__")
-            # None means undecided, and stays None.
+            # None means undecided, so keep it.
             words[key] = None if value is None else _word(value) if is_one else _list_words(value)
     return words
 
 
 def _list_words(values: Any) -> list[Any]:
-    """Return values of a column as a description lists them: texts or whole numbers."""
     return [_word(value) for value in values]
 
 
 def _word(value: object) -> str | int:
-    """Return a value of a column as a text or a whole number."""
+    """Convert a category or class to a text or an integer, as descriptions contain it."""
     is_time = isinstance(value, (date, np.datetime64))
     value = value.item() if isinstance(value, np.generic) and not is_time else value
     if isinstance(value, bool):
@@ -555,27 +556,27 @@ def _word(value: object) -> str | int:
         given.check_word(value)
     except ValueError as error:
         raise DatasetError(f"Schema: {error}") from None
-    # NumPy and pandas may store a day as the time of its midnight.
+    # NumPy and pandas may store a date as a time at midnight.
     return (text_of(value) or "").removesuffix("T00:00:00")
 
 
 def _list_labels(label: Any) -> list[Any]:
-    """Return the classes as labels of `y`; an empty list if several values form one class."""
+    """Return the classes as they occur in `y`; an empty list if several values form one class."""
     values = label_values(label) if isinstance(label, Mapping) else label
     return [given.plain_label(value) for value in values]
 
 
 def _plain_bound(value: object) -> Any:
-    """Convert a bound that is a day of NumPy or pandas, or a Decimal, to a date or a float."""
+    """Convert a bound: a NumPy day to `date`, a Decimal to float; return other bounds unchanged."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[D]").item()
     return float(value) if isinstance(value, Decimal) else value
 
 
 def _is_day(value: Any) -> bool:
-    """Return whether a bound is a date, or the text of a date (2024-12-31)."""
+    """Return whether a bound is a `date`, or the text of a date (2024-12-31)."""
     try:
-        # NaT of pandas is an instance of `date`, but does not equal itself.
+        # pandas' NaT is an instance of `date`, but does not equal itself.
         is_date = isinstance(value, date) and value == value
         return is_date or date.fromisoformat(value).isoformat() == value
     except (TypeError, ValueError):

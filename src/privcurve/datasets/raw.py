@@ -1,6 +1,7 @@
-"""Unencoded records of datasets, for models without privacy that measure the cost of encoding.
+"""Read unencoded records of datasets, for models without privacy that show the cost of encoding.
 
-The records are read when needed and never stored: only codes are written to a folder.
+The records are read when they are needed, and never stored: folders of datasets contain only
+encoded records.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, list_cells
 
-# Maximum number of categories in a column: scikit-learn's histogram gradient boosting has no more.
+# Maximum number of categories in a column, as in scikit-learn's histogram gradient boosting.
 MOST_CATEGORIES = 255
 
 Matrix = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """The columns of a dataset as matrices of numbers; NaN is a missing value."""
+    """The columns of a dataset as matrices of numbers; NaN means a missing value."""
 
-    # (n_rows, n_columns): numbers in the unit of the file; categories as 0, 1, … without an order.
+    # (n_rows, n_columns): numbers as in the file; categories as 0, 1, …, in no meaningful order
     X: Matrix
     X_test: Matrix | None  # (n_test, n_columns)
     categorical: tuple[bool, ...]  # whether each column is categorical
@@ -58,10 +59,10 @@ def raw_columns(dataset: Dataset) -> Columns:
 
 
 def coded_columns(dataset: Dataset) -> Columns:
-    """Return the codes of a dataset as columns of numbers, to compare with :func:`raw_columns`.
+    """Return the bins of a dataset as columns of numbers, to compare with :func:`raw_columns`.
 
-    Bins of numbers keep their order, and their code for missing values becomes NaN. Rare categories
-    are merged as in :func:`raw_columns`.
+    In numeric columns, the bin for missing values becomes NaN. In categorical columns, rare
+    categories are merged as in :func:`raw_columns`.
     """
     columns = dataset.domain.columns
 
@@ -81,19 +82,19 @@ def coded_columns(dataset: Dataset) -> Columns:
 
 
 class _Pieces:
-    """Collects the records of a dataset from the pieces of its files."""
+    """Collects the records of a dataset, piece by piece, as rows of numbers."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._pieces: list[Matrix] = []
-        # By position of a categorical column: the number of each text (`_numbers`), and how many
-        # records have each number (`_counts`).
+        # For each categorical column, by index: the number of each text (`_numbers`), and the count
+        # of records with each number (`_counts`).
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]
 
     def add(self, table: RawTable) -> None:
-        """Add records."""
+        """Add the records of a piece."""
         domain = self._domain
         X = np.empty((len(table.lines), len(domain.columns)))
         for j, column in enumerate(domain.columns):
@@ -119,7 +120,7 @@ class _Pieces:
         return values
 
     def join(self) -> Matrix:
-        """Return the matrix of all records; rare categories merge if a column has too many."""
+        """Return the matrix of all records, with rare categories merged if there are too many."""
         X = np.concatenate(self._pieces)
         self._pieces = []
         for j, counts in self._counts.items():
@@ -128,7 +129,7 @@ class _Pieces:
 
 
 def _merge_rare(values: Matrix, counts: Mapping[int, int]) -> Matrix:
-    """Return a column of category numbers; if there are too many categories, merge the rarest.
+    """Return a column of category numbers, in which the rarest are merged if there are too many.
 
     `counts` has the number of records of each category.
     """

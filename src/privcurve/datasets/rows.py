@@ -1,4 +1,4 @@
-"""Distinct rows with counts, and stratified folds."""
+"""Find distinct rows with counts, make stratified folds, and balance labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 
-# Number of rows that are compared with their predecessors in one step; limits the memory of copies.
+# Number of rows that are compared with the previous rows at once; limits the memory for copies.
 _AT_ONCE = 2**16
 
 
@@ -25,12 +25,12 @@ def distinct(
         raise ValueError(f"X and y must have the same number of rows; got {len(X)} and {len(y)}")
     if len(X) == 0:
         return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
-    # Big-endian bytes are in the order of the numbers, so that rows can be sorted as byte strings.
+    # Store numbers as big-endian bytes: sorted as byte strings, they are then sorted as numbers.
     table = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype.newbyteorder(">"))
     table[:, :-1] = X
     table[:, -1] = np.maximum(y, 0)
     packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    # The same as np.unique, but without its two additional copies of the table.
+    # Do what np.unique does, but without its two copies of the table.
     order = np.argsort(packed, kind="stable")
     new = np.ones(len(order), dtype=bool)
     for start in range(1, len(order), _AT_ONCE):
@@ -45,11 +45,11 @@ def distinct(
 def stratified_folds(
     y: NDArray[np.integer[Any]], n_folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Distribute the records of each class evenly to folds; return the fold of each record, from 0.
+    """Distribute the records of each class evenly over folds; return the fold of each record.
 
-    The numbers of records of a class in two folds differ by at most one, and so do the sizes of
-    folds. Raises ValueError if `n_folds` is less than 2, or more than the number of records of the
-    smallest class.
+    Folds are numbered from 0. Any two folds differ by at most one record in each class, and by at
+    most one in total. Raises ValueError if `n_folds` is less than 2, or more than the number of
+    records of the smallest class.
     """
     y = np.asarray(y)
     labels = check_folds(y, n_folds)
@@ -57,17 +57,17 @@ def stratified_folds(
     n_dealt = 0
     for label in labels:
         members = rng.permutation(np.flatnonzero(y == label))
-        # Begin with the fold after the last record of the previous class, so that the sizes of
-        # folds differ by at most one.
+        # Continue with the fold after the last one of the previous class, so that the total sizes
+        # of folds differ by at most one.
         folds[members] = (n_dealt + np.arange(len(members))) % n_folds
         n_dealt += len(members)
     return folds
 
 
 def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer[Any]]:
-    """Check that each fold can have a record of each class; return the classes, sorted.
+    """Check that each fold can have a record of each class; return the sorted classes.
 
-    Raises ValueError like :func:`stratified_folds`.
+    Raises ValueError if `n_folds` is less than 2, or more than the size of the smallest class.
     """
     if n_folds < 2:
         raise ValueError(f"n_folds must be ≥ 2; got {n_folds}")
@@ -85,10 +85,10 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def label_persons(
     y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
-    """Return the label of each person, and for each record the position of the label of its person.
+    """Return the label of each person, and the index of each record's person in these labels.
 
-    The label of a person is the rarest of all labels that the person's records have. Folds that are
-    stratified by these labels have equal shares of persons with rare labels.
+    The label of a person is the rarest label of all the person's records. So in folds that are
+    stratified by persons' labels, persons with rare labels are spread evenly.
     """
     each, places = np.unique(persons, return_inverse=True)
     labels, of_records, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -101,10 +101,10 @@ def label_persons(
 def balance_labels(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
-    """Select equally many records of each label, as many as the rarest label has.
+    """Select equally many records of each label, namely as many as the rarest label has.
 
-    The function returns the sorted positions of the first records of each label, or of random ones
-    if `rng` is given.
+    Returns the sorted positions of the selected records: the first ones of each label, or with
+    `rng` random ones.
     """
     labels, sizes = np.unique(y, return_counts=True)
     chosen = []

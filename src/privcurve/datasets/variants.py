@@ -17,12 +17,15 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Keys with mappings: a variant gives only the entries that differ from its base.
+# Keys whose values are mappings. A variant lists only the entries that differ from the base.
 _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    r"""Return the names that a pattern such as ``pixel{0..783}`` stands for; ``\{`` escapes it."""
+    r"""Return the names that a pattern such as ``pixel{0..783}`` stands for.
+
+    ``\{`` before a range means a plain {.
+    """
     texts = _RANGE.split(pattern)
     ranges = []
     size = 1
@@ -47,10 +50,10 @@ def escape_name(name: str) -> str:
 def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     """Expand the patterns of names in a description, such as names of columns.
 
-    All words that are compared with words in the data files are normalized to NFC, so that texts
-    that look equal are equal.
+    All words that are compared with data files are normalized to NFC, so that texts that look equal
+    are equal.
     """
-    # File names stay unchanged: for the file system, NFC and other forms are different names.
+    # File names are not normalized, because file systems distinguish NFC from other forms.
     result = {
         key: value if key == "files" else compose_words(value) for key, value in content.items()
     }
@@ -76,7 +79,7 @@ def _expand_names(patterns: Iterable[str]) -> list[str]:
 
 
 def compose_words(value: object) -> Any:
-    """Normalize all texts in a value, including keys and entries of lists and mappings, to NFC."""
+    """Normalize all texts in a value to NFC, including keys and entries of mappings and lists."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
@@ -89,11 +92,15 @@ def compose_words(value: object) -> Any:
 def merge_content(
     base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
 ) -> dict[str, Any]:
-    """Merge the changes of a variant into its base's content; add contradictions to `problems`."""
+    """Merge the changes of a variant into the content of its base.
+
+    `changes` is the content of the variant's file. Contradictions become faults in `problems`.
+    """
     result = {**base, **changes}
     name = result.pop("based_on")
     if "files" in changes:
-        # The variant has records of its own, which are not public just because the base's are.
+        # Records in the files of a variant are not public just because the records of the base
+        # are.
         result["public_benchmark"] = changes.get("public_benchmark", False)
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:

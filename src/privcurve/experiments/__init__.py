@@ -1,1 +1,1 @@
-"""Experiments: studies, the runs that they need, and the jobs that train these runs."""
+"""Define studies and the runs that they need, and execute the jobs that train these runs."""

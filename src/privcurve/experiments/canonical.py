@@ -1,4 +1,4 @@
-"""Canonical texts of numbers, titles, settings and keys: equal values have equal texts."""
+"""Write numbers, titles, settings and keys as canonical texts: equal values get equal texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Numbers that differ by less than this differ only by rounding, such as 0.3 and 0.1 + 0.2.
+# Relative tolerance below which two numbers count as equal up to rounding, such as 0.3 and 0.1 +
+# 0.2.
 _ROUNDING = 1e-9
 
 
@@ -23,7 +24,7 @@ def number(value: float) -> str:
 
 
 def real(value: float) -> float:
-    """Return a number as a float; raise ValueError if an integer is too large for one."""
+    """Return a number as a float; raise ValueError if it is an integer too large for a float."""
     try:
         return float(value)
     except OverflowError:
@@ -33,7 +34,7 @@ def real(value: float) -> float:
 def check_distinct(what: str, values: Iterable[object]) -> None:
     """Raise ValueError if two of the numbers in `values` are equal or differ only by rounding.
 
-    Other values are ignored. Messages begin with `what`.
+    Values that are not numbers are ignored. `what` is the parameter's name, for the message.
     """
     reals = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
@@ -49,12 +50,12 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
 
 
 def title(words: str) -> str:
-    """Return a title on one line, normalized to Unicode's form NFC."""
+    """Return `words` on one line, with single spaces, in Unicode normal form NFC."""
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
 def _simplify(value: object) -> Any:
-    # The most frequent values of a large study come first: texts, and pairs of texts.
+    # Texts and lists of texts come first for speed, as most values of large studies are texts.
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
@@ -74,12 +75,12 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=F
 
 
 def text(value: object) -> str:
-    """Write a mapping (a setting, a key) as canonical JSON: sorted keys, ``1.0`` as ``1``."""
+    """Write `value` as canonical JSON: keys are sorted, and ``1.0`` is written as ``1``."""
     return _encode(_simplify(value))
 
 
 def digest(value: object) -> str:
-    """Return the SHA-256 of :func:`text`, in hex."""
+    """Return the SHA-256 of the canonical JSON of `value` (:func:`text`), in hex."""
     return _hash(text(value))
 
 

@@ -1,6 +1,6 @@
-"""Files with the results of the contract check of a user's own learners, one per learner.
+"""Write the results of the contract check of a user's own learners, one file per learner.
 
-They are written here and read by :func:`.learners.own.tried`.
+:func:`.learners.own.tried` reads the files.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """Result of the contract check of one learner."""
+    """Result of the contract check of one learner; `why` gives the reason for the result."""
 
-    result: str  # a constant of `learners.own`: KEPT, BROKEN or NOT_TRIED
+    result: str  # `KEPT`, `BROKEN` or `NOT_TRIED` of `learners.own`
     why: str
-    status: str = CLAIMED  # `derived` if the statements of all fits are derived
+    status: str = CLAIMED  # `derived` if the privacy statements of all fits are derived
 
 
 def write(name: str, finding: Finding, tried: str) -> None:
-    """Store the result of the contract check of a learner.
+    """Write the result of the contract check of the learner `name`.
 
-    `tried` is the learner's :func:`digest` before the check: its files may change meanwhile.
+    `tried` is the :func:`digest` of the code that was checked, computed before the check: the
+    learner's files may change during the check.
     """
     content: dict[str, Any] = {"learner": name, **finding._asdict()}
     content |= {"version": own.version(name), "digest": tried}
@@ -35,7 +36,7 @@ def write(name: str, finding: Finding, tried: str) -> None:
 
 
 def is_current(name: str) -> bool:
-    """Return whether a learner's result exists and was found with the present code."""
+    """Return whether the learner's stored result belongs to the present code and version."""
     try:
         content = json.loads(own.contract_file(name).read_text("utf-8"))
         return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]
@@ -44,5 +45,5 @@ def is_current(name: str) -> bool:
 
 
 def digest(name: str) -> str:
-    """Return a digest of the code that determines the result: of the learner and the auditor."""
+    """Return a digest of the learner's code and of the audit's code, which determine the result."""
     return f"{provenance.checksum(name)} {code_digest(PACKAGE / 'audit')}"

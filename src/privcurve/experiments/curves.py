@@ -1,14 +1,14 @@
-"""Curves: a method of a study on a dataset, with all of its runs or with the runs of one job.
+"""Define curves: all runs of one method of a study on one dataset, and their division into parts.
 
-A long curve is divided into parts, one per job: first by ε; if one ε takes too long, also by
-settings and splits. The order is the order in the study file. If values are added at the end of a
-list there, earlier parts and their files stay as they are.
+A long curve is divided into parts, one per job: first by ε; if a single ε takes too long, also by
+settings and splits. Parts follow the order of the study file. So if values are added at the end of
+a list in that file, earlier parts and their result files stay the same.
 
 If the study selects settings, a curve has two kinds of runs. The *grid* is the cross-validation of
 all settings; it selects the best setting at each ε. *Fresh trainings* are later runs of the
-selected setting, with fresh noise; their scores are the results. A *second round* of the selection
-may compare a few best settings (`Finalists`) in between. Without selection, the grid has all runs,
-and their scores are the results.
+selected setting, with fresh noise; their scores are the results. Between the two, a *second round*
+of the selection may compare a few best settings again (`Finalists`). If the study does not select
+settings, the grid contains all runs, and their scores are the results.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.stored import stored
 
-# Paths relative to the working directory.
+# Folders of the encoded datasets and of the stored runs, relative to the working directory.
 CODED = Path("results/data")
 STORE = Path("results/store")
 
-# Points, and the splits on which each of them is trained.
+# Points and splits: they stand for the runs of each point on each split.
 Runs: TypeAlias = tuple[tuple[Point, ...], tuple[Split, ...]]
 T = TypeVar("T")
 
 
 def coded_facts(dataset: str) -> dict[str, Any]:
-    """Return the facts of an encoded dataset, such as its checksum and its raw files' checksums.
+    """Return the metadata of an encoded dataset, such as its checksum and the raw files' checksums.
 
-    The result is empty if the dataset is not encoded, if the facts are unreadable, or if a changed
-    description requires a new encoding.
+    The result is empty if the dataset is not encoded, if the metadata are unreadable, or if a
+    changed description requires a new encoding.
     """
     try:
         return facts(CODED / dataset) or {}
@@ -55,7 +55,7 @@ def coded_facts(dataset: str) -> dict[str, Any]:
 
 
 class CurveData(NamedData, Protocol):
-    """The facts that a curve needs of its dataset, from a description or from encoded data."""
+    """The facts about a dataset that a curve needs, from its description or its encoded data."""
 
     @property
     def n_rows(self) -> int:
@@ -68,26 +68,27 @@ class CurveData(NamedData, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset, and the list of its runs, whether trained or not.
+    """One method of a study on one dataset, with the list of its runs, whether trained or not.
 
-    A curve of :func:`curves_of` has all of its runs; an element of `parts` has one job's runs.
+    A curve that :func:`curves_of` returns has all of its runs; an element of `parts` has only the
+    runs of one job.
     """
 
     study: Study
     dataset: CurveData
     method: Method
-    seed: Seed  # base seed
-    most: float = math.inf  # maximum estimated seconds of a part with more than one fit
+    seed: Seed  # seed (secret or public) of all random streams
+    most: float = math.inf  # maximum estimated seconds of a part, unless the part is a single run
     epsilons: tuple[float, ...] = ()
     grid: tuple[Runs, ...] = ()
-    fresh: tuple[Split, ...] = ()  # splits for fresh trainings of selected settings
-    # Name of a part of the runs at one ε: 3-of-8 (of the grid), or best or best~1-of-2 (fresh
-    # trainings); empty for a curve with all runs at its ε.
+    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
+    # Name of a part among the runs at one ε: `3-of-8` for runs of the grid; `best`, or
+    # `best~1-of-2`, for fresh trainings. Empty if the curve has all runs at its ε.
     part: str = ""
 
     @cached_property
     def name(self) -> Path:
-        """Study, dataset and method, as a path."""
+        """The names of study, dataset and method, joined to a path."""
         return Path(self.study.name, self.dataset.name, stored(self.method.name))
 
     @property
@@ -97,15 +98,15 @@ class Curve:
 
     @property
     def selects(self) -> bool:
-        """Whether a setting is selected and trained afresh; otherwise all runs are results."""
+        """Whether settings are selected and trained afresh; if not, all runs are results."""
         return self.study.select == BEST
 
     @property
     def skips_grid(self) -> bool:
-        """Whether the only setting of the method is selected without training it on the grid.
+        """Whether the grid is empty, as the method has one setting and the study uses hold-outs.
 
-        This is so only for hold-outs: a study with folds needs the cross-validated accuracy for its
-        tables.
+        With folds, the only setting is still trained on the grid, as the tables of the study show
+        the cross-validated accuracy.
         """
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
@@ -123,14 +124,15 @@ class Curve:
         return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
 
     def cut(self) -> list[Curve]:
-        """Return the curve in parts of at most `most` seconds, or of a single longer run.
+        """Divide a curve at one ε into parts that take at most `most` seconds or have a single run.
 
-        A curve at several ε, or one that takes less, is returned as a whole.
+        The curve is returned undivided if it has several ε or takes at most `most` seconds.
         """
         if len(self.epsilons) > 1 or self.seconds <= self.most:
             return [self]
         grids = fill(self._short_runs(), self.seconds_of, self.most)
-        # The first part that trains afresh also does the second round of the selection.
+        # The part with the first fresh training also trains the second round of the selection,
+        # which adds `n_final` runs to it.
         first, mean = self.fresh[:1], self.mean_seconds
         fresh = fill(
             self.fresh,
@@ -147,9 +149,9 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid of a curve with one ε in pieces that are not divided further.
+        """Yield the grid of a curve with one ε in the smallest groups of runs that a job may train.
 
-        Points that share expensive work stay together if their piece takes at most `most` seconds.
+        Points that share expensive work stay in one group if this takes at most `most` seconds.
         """
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():
@@ -162,10 +164,10 @@ class Curve:
 
     @property
     def reads(self) -> list[Curve]:
-        """The parts whose results this part needs.
+        """The parts of the same curve whose result files this part reads.
 
-        The part that selects a setting needs all parts of the grid; later parts of the fresh
-        trainings need the part that selects. Other parts need none.
+        The part that selects a setting reads all parts of the grid. Parts with later fresh
+        trainings read the part that selects. The parts of the grid read nothing.
         """
         if not self.fresh or self.grid or self.skips_grid:
             return []
@@ -174,30 +176,30 @@ class Curve:
 
     @property
     def chooses(self) -> bool:
-        """Whether this part selects settings, and does not use another part's selection.
+        """Whether this part of a curve selects settings itself, not by reading another part.
 
-        Without a grid to read, each part selects the only setting itself.
+        If the grid is skipped, each part with fresh trainings selects the only setting.
         """
         return self.begins or (self.skips_grid and bool(self.fresh))
 
     @property
     def begins(self) -> bool:
-        """Whether this part includes the first of the fresh trainings."""
+        """Whether this part of a curve includes the first fresh training."""
         return bool(self.fresh) and self.fresh[0] == self.fresh_splits[0]
 
     @property
     def ranks(self) -> bool:
-        """Whether this part selects settings by the runs of a grid."""
+        """Whether this part of a curve selects settings by their scores on the grid."""
         return self.chooses and not self.skips_grid
 
     @property
     def grid_name(self) -> str:
-        """Name of this part's grid in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
+        """Name of the runs of the grid in files, such as ``adult/boost~proved/eps=0.1~3-of-8``."""
         return self._name(self.part or "1-of-1")
 
     @property
     def fresh_name(self) -> str:
-        """Name of this part's fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
+        """Name of the fresh trainings in files, such as ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -206,7 +208,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """The range of ε of this part, for a file name; empty for all ε of the method."""
+        """The range of ε of this part of a curve, for a file name; empty if it is all ε."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -214,12 +216,12 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """The names of this part's grid and of its fresh trainings, if it has them."""
+        """Names of the runs: `grid_name` if there is a grid, `fresh_name` if fresh trainings."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
     def is_fresh(self, name: str) -> bool:
-        """Return whether `name` is the name of this part's fresh trainings."""
+        """Return whether `name` is `fresh_name` and there are fresh trainings."""
         return bool(self.fresh) and name == self.fresh_name
 
     @property
@@ -231,34 +233,34 @@ class Curve:
 
     @property
     def fresh_splits(self) -> list[Split]:
-        """The splits of all fresh trainings; without selection, of all runs."""
+        """The splits of all fresh trainings; if the study does not select, of all runs."""
         return self.study.fresh_splits(self.dataset.n_test > 0)
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of the selection.
+        """The numbers of settings and trainings of the selection's second round.
 
-        None if the study has none, the method has no noise, or there is only one setting.
+        None if the study has no second round, the method has no noise, or it has only one setting.
         """
         has_rounds = self.method.calibration and len(self.method.settings) > 1
         return self.study.finalists if has_rounds else None
 
     @property
     def final_splits(self) -> list[Split]:
-        """The splits of the selection's second round; empty if there is no second round."""
+        """The splits of the second round of the selection; empty if there is no second round."""
         second = self.finalists
         return self.study.final_splits(second.draws) if second else []
 
     @property
     def n_final(self) -> int:
-        """Number of runs in the selection's second round at each ε."""
+        """Number of runs in the second round of the selection, at each ε."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return n_finalists * len(self.final_splits)
 
     @cached_property
     def digest(self) -> str:
-        """A digest of everything but the data that determines the results at the curve's ε."""
+        """A text with all that determines the results at the curve's ε, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -267,7 +269,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """By name (`names`), a digest of everything but the data that determines these runs."""
+        """By name (`names`), a text with all that determines the runs, except the data."""
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest
@@ -291,7 +293,10 @@ class Curve:
 
     @property
     def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
-        """Terms of a grid's digest: folds, hold-outs, repeats, seed; None means the default."""
+        """Part of a grid's digest: folds, (hold-out share, number of hold-outs), repeats, seed.
+
+        Hold-outs and repeats are None if they do not determine the grid.
+        """
         study = self.study
         holdouts = (study.holdout, study.repeats) if study.holdout else None
         runs = None if study.holdout or self.selects else study.repeats
@@ -299,10 +304,11 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """Additional terms of the digest for some datasets; empty for others.
+        """Part of the digest that only some datasets need; empty for the others.
 
-        They are needed for scores that earlier versions lacked, for mixed bins, and for more than
-        two classes. Digests of other curves stay as earlier versions wrote them.
+        It names the `scores` that older results may lack, the numbers of merged bins if the dataset
+        has mixed bins, and the versions of learners for more than two classes. On all other
+        datasets it is empty, so that digests in files of earlier versions stay valid.
         """
         words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
@@ -316,24 +322,24 @@ class Curve:
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """The scores that the study needs and that results of earlier versions may lack.
+        """Names of scores that the study needs and that stored results of old versions may lack.
 
-        They are AUC for more than two classes, and the measures in `NEW`. A stored result without
-        one of these scores is trained again.
+        They are AUC for more than two classes, and the measures in `NEW`. If a stored result lacks
+        one of them, its run is trained again.
         """
         many = self.dataset.domain.n_classes > 2
         return tuple(name for name in (AUC,) * many + NEW if self.study.shows(name))
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Approximate numbers of rows, columns and classes of a fit, to estimate its seconds."""
+        """Approximate numbers of rows, columns and classes of a fit; they determine its seconds."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
 
     @property
     def tasks(self) -> list[tuple[Point, Split]]:
-        """The runs of the grid, as points and splits."""
+        """The runs of the grid: all pairs of a point and a split."""
         return [task for runs in self.grid for task in itertools.product(*runs)]
 
     @property
@@ -343,17 +349,17 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """Number of runs that depend on the grid: second round and fresh trainings."""
+        """Number of runs that are trained after the grid: the second round and fresh trainings."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property
     def grid_seconds(self) -> float:
-        """Estimated seconds of the grid."""
+        """Estimated seconds of training the grid."""
         return sum(map(self.seconds_of, self.grid))
 
     @property
     def fresh_seconds(self) -> float:
-        """Estimated seconds of the selection's second round and of the fresh trainings."""
+        """Estimated seconds of the second round and of the fresh trainings."""
         return self.n_fresh * self.mean_seconds
 
     @cached_property
@@ -374,9 +380,10 @@ class Curve:
         return sum(costs.values()) / len(costs)
 
     def trained(self, name: str, fact: Mapping[str, Any]) -> Trained:
-        """Return which code trained the runs called `name`; `fact` is their entry in `Job.facts`.
+        """Return how many of the runs called `name` each version of the code trained.
 
-        Files of earlier versions do not name the code; it is then `UNKNOWN`.
+        `fact` is the entry of these runs in `Job.facts`. Files of earlier versions do not record
+        the code; all runs then count as `UNKNOWN`.
         """
         if "code" in fact:
             return dict(fact["code"])
@@ -389,9 +396,9 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of the encoded dataset; None if there is no encoding.
+        """The checksum of the encoded dataset; None if the dataset is not encoded.
 
-        Raises DatasetError if the dataset was encoded from an earlier description.
+        Raises DatasetError if the dataset's description has changed since the encoding.
         """
         check_current(self.data)
         coded = facts(self.data)
@@ -399,9 +406,10 @@ class Curve:
 
 
 def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
-    """Group consecutive items into groups that take at most `most` seconds or have one item.
+    """Divide items into groups of consecutive items that take at most `most` seconds in all.
 
-    `seconds` returns the estimated seconds of an item.
+    `seconds` returns the estimated seconds of an item. An item that takes longer is a group by
+    itself.
     """
     groups: list[list[T]] = []
     total = 0.0
@@ -417,9 +425,10 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 @cache
 def _costs(method: Method, *shape: int) -> dict[int, float]:
-    """Return the estimated seconds of one fit (registry), indexed by the ``id()`` of the setting.
+    """Return the estimated seconds of a fit with each setting, indexed by the setting's ``id()``.
 
-    `shape` is `Curve.shape`. All points of a method have the same setting objects, so ids suffice.
+    `shape` is `Curve.shape`. An ``id()`` identifies a setting, as all points of a method have the
+    same setting objects.
     """
     cost = method.learner_entry.cost
     return {id(setting): cost(setting, *shape) for setting in method.settings}
@@ -432,10 +441,10 @@ def _count(groups: Sequence[object]) -> list[str]:
 def curves_of(
     study: Study, seed: Seed, seconds_per_job: float, about: Callable[[str], CurveData] = describe
 ) -> list[Curve]:
-    """Return all curves of a study, dataset by dataset.
+    """Return the curves of a study, each with all of its runs, sorted by dataset.
 
-    A curve has several parts if its estimated seconds exceed twice `seconds_per_job`. `about`
-    returns the facts of a dataset by its name.
+    `about` returns the facts of a dataset by its name. A curve has several `parts` if its estimated
+    seconds exceed twice `seconds_per_job`.
     """
     pairs = itertools.product(map(about, study.datasets), study.methods.values())
     return [
@@ -445,7 +454,7 @@ def curves_of(
 
 
 def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
-    """Return the points at an ε, grouped by the expensive work that they share."""
+    """Return the points at an ε in groups; the points of a group share expensive work in a fit."""
     shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
     for point in method.points:
@@ -457,7 +466,7 @@ def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return a digest of a method's grid at `epsilons`; it is the same for all datasets."""
+    """Return the digest of a method's grid at `epsilons`, which is the same on all datasets."""
     return _digest_of(method, method.points_at(epsilons), *terms)
 
 

@@ -1,7 +1,7 @@
-"""Jobs: what one process trains, namely curves or parts of curves on one dataset, and its file.
+"""Group the curves of a study into jobs: a job is what one process trains and writes to one file.
 
-Several short curves form one job. A longer curve is one job or several, each for some of its ε or
-for a part of the runs at one ε.
+A job belongs to one dataset. Several short curves form one job. A longer curve is trained by one
+job or by several jobs, each for some of its ε or for a part of the runs at one ε.
 
 The name of a job's file contains the method, ε, and a digest of all that determines the results,
 except the data. A file with the name of a job of the present study is therefore valid, unless the
@@ -29,19 +29,20 @@ from privcurve.privacy.seeds import Seed
 from privcurve.stored import spoken, stored
 
 CELLS = Path("results/cells")
-# In place of the method's name, for a job of several short curves.
+# This word replaces the method's name in the name of a job of several short curves.
 SMALL = "small"
-# A curve is short if its estimated seconds are less than this share of the limit of a job.
+# A curve is short if it takes less than this share of a job's maximum estimated seconds. Short
+# curves share a job, because each job takes seconds to start.
 SHORT = 0.05
-# Number of digits of the digest in a file's name.
+# Number of hexadecimal digits of the digest in a file's name.
 DIGITS = 8
-# Longest method name in a file name (file systems allow 255 bytes).
+# A method's name is cut to this length in a file's name, as file systems allow 255 bytes.
 MOST_LETTERS = 150
 
 
 @dataclass(frozen=True)
 class Job:
-    """Curves of one study on one dataset, or parts of them, that one process trains."""
+    """Curves of one study on one dataset, or parts of these curves, that one process trains."""
 
     curves: tuple[Curve, ...]
 
@@ -57,28 +58,28 @@ class Job:
 
     @property
     def methods(self) -> list[str]:
-        """The names of the methods that the job trains."""
+        """The names of the methods that the job trains, one for each of `curves`."""
         return [curve.method.name for curve in self.curves]
 
     @property
     def runs(self) -> list[tuple[Curve, str]]:
-        """Pairs of a curve and the name of its grid or fresh trainings, in the file's order."""
+        """The row groups of the job's file, in order: pairs of a curve and one of its `names`."""
         return [(curve, name) for curve in self.curves for name in curve.names]
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """By name (`Curve.names`), a digest of everything but the data that determines the runs."""
+        """`Curve.digests` of all curves of the job, in one mapping."""
         return {name: digest for curve in self.curves for name, digest in curve.digests.items()}
 
     @cached_property
     def part(self) -> str:
-        """The job's name within its dataset: `words` and a digest of its runs."""
+        """The job's name among the jobs of its dataset: `words` and a digest of its runs."""
         digest = canonical.digest([*map(list, self.digests.items())])
         return f"{self.words}~{digest[:DIGITS]}"
 
     @property
     def words(self) -> str:
-        """The readable part of the job's name: method, ε and part, or `SMALL`."""
+        """The readable part of the job's name: method, ε and part; `SMALL` for several curves."""
         if len(self.curves) > 1:
             return SMALL
         (curve,) = self.curves
@@ -87,10 +88,10 @@ class Job:
 
     @property
     def stage(self) -> int:
-        """0, 1 or 2: a job reads only jobs of lower stages.
+        """The earliest stage at which the job can run: it reads only files of jobs of lower stages.
 
-        Stage 0 reads no other job, stage 1 selects settings by grids that other jobs trained, and
-        stage 2 uses the selection of another job.
+        A job of stage 0 reads no other job's file. A job of stage 1 selects settings by grids that
+        other jobs trained. A job of stage 2 uses the selection of another job.
         """
         if not self.reads:
             return 0
@@ -103,7 +104,7 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """The file that the job writes, with one row per run."""
+        """The file that the job writes; it has one row per run."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
@@ -126,7 +127,7 @@ class Job:
 
     @property
     def reads(self) -> list[Job]:
-        """The jobs whose grid or selection this job reads."""
+        """The jobs whose files this job reads, for their grids or their selection of settings."""
         return [Job((source,)) for curve in self.curves for source in curve.reads]
 
     @property
@@ -136,9 +137,10 @@ class Job:
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """What the metadata of the job's file contain on its runs, indexed by `Curve.names`.
+        """The metadata of the runs in the job's file, by their name (`Curve.names`).
 
-        Empty if the file is missing, damaged or was made for other runs.
+        The result is empty if the file is missing or damaged, or if its digests differ from
+        `digests`.
         """
         facts = {str(fact.get("name")): fact for fact in results.read_facts(self.file) or ()}
         digests = {name: fact.get("digest") for name, fact in facts.items()}
@@ -146,18 +148,18 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the job's runs, and the runs by which settings were selected."""
+        """Number of the job's runs and selections of settings, by the code that made them."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
 
     @property
     def is_done(self) -> bool:
-        """Whether the job's file is of the present encoded data, and no training has failed.
+        """Whether the job's file belongs to the present encoded data, and no training has failed.
 
-        Failed trainings of the grid count, too, in a job that selected from it (``left_out``): the
-        grid is trained again, and then the selection must be. The data are not compared if they
-        have no encoding, or an outdated one.
+        A job that selects settings counts failed trainings of the grid, too (``left_out``): after
+        these are trained again, it must repeat the selection. The data are not compared if the
+        dataset has no encoding, or if a changed description requires a new one.
         """
         checksum = coded_facts(self.dataset).get("checksum")
         facts = self.facts.values()
@@ -167,11 +169,11 @@ class Job:
         )
 
     def read_grid(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Return the runs of a curve's grid; `checksum` is of the present encoded data.
+        """Return the columns `columns` and `KEY_COLUMNS` of the runs of a curve's grid.
 
-        Raises IncompleteError if the file is missing or damaged, or if its runs were trained on
-        other data or are not the runs of this grid. With the checksum None, the data are not
-        compared.
+        `checksum` is the checksum of the present encoded data; if None, the data are not compared.
+        Raises IncompleteError if the file is missing or damaged, if its runs were trained on other
+        data, or if they are not the runs of this grid.
         """
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
         frame = self._read(curve.grid_name, [*columns, *keys], checksum)
@@ -180,7 +182,11 @@ class Job:
         return frame
 
     def read_fresh(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Return the fresh trainings of a curve; arguments and errors as in :meth:`read_grid`."""
+        """Return columns of the fresh trainings of a curve; parameters as in :meth:`read_grid`.
+
+        Raises IncompleteError if the file is missing or damaged, or if its runs were trained on
+        other data.
+        """
         return self._read(curve.fresh_name, columns, checksum)
 
     def _read(self, name: str, columns: list[str], checksum: str | None) -> pd.DataFrame:
@@ -188,9 +194,10 @@ class Job:
         return results.read_rows(self.file, list(self.digests).index(name), columns)
 
     def check(self, name: str, checksum: str | None) -> dict[str, Any]:
-        """Return what the file's metadata contain on the runs called `name` (`facts`).
+        """Return the metadata of the job's file about the runs called `name`: an entry of `facts`.
 
-        Raises IncompleteError if the file has no such metadata, or if the runs are of other data.
+        Raises IncompleteError if the file has no such entry, or if the checksum of its data differs
+        from `checksum`; None skips the comparison.
         """
         fact = self.facts.get(name)
         if fact is None:
@@ -206,16 +213,17 @@ class Job:
 def find_job(
     study: Study, dataset: str, part: str, seed: Seed, seconds_per_job: float
 ) -> Job | None:
-    """Return the job of a study on a dataset that is called `part`, or None."""
+    """Return the job of a study on `dataset` with the name `part` (`Job.part`), or None."""
     of_dataset = replace(study, datasets=(dataset,))
     jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, describe))
-    # Only jobs with the same words are compared, as the digests of all jobs may take seconds.
+    # The cheap comparison of `words` goes first: computing the digests of all jobs may take
+    # seconds.
     named = (job for job in jobs if part.startswith(f"{job.words}~"))
     return next((job for job in named if job.part == part), None)
 
 
 class StudyJobs:
-    """The jobs of a study. All code reads the results of jobs through this class.
+    """The jobs of a study, and the only access to the results in their files.
 
     `about` returns the description of a dataset by its name.
     """
@@ -228,7 +236,6 @@ class StudyJobs:
         about: Callable[[str], CurveData] = describe,
     ) -> None:
         all_curves = curves_of(study, seed, seconds_per_job, about)
-        # Keyed by dataset and method, in the study's order.
         self.curves = {(curve.dataset.name, curve.method.name): curve for curve in all_curves}
 
     @cached_property
@@ -240,7 +247,7 @@ class StudyJobs:
         return {job.name: job for curves in by_dataset.values() for job in group_jobs(curves)}
 
     def job_of(self, part: Curve) -> Job:
-        """Return the job that trains a part of a curve."""
+        """Return the job that trains `part`, a part of a curve."""
         return self._job_by_name[part.names[0]]
 
     @cached_property
@@ -248,13 +255,13 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs of curves; without `grids`, only jobs that train results."""
+        """Return the jobs that train `curves`; if not `grids`, only jobs whose runs are results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Yield the runs of a curve's grid, job by job, which limits the memory that is needed.
+        """Yield the runs of a curve's grid: one frame per job, which limits the memory needed.
 
         Raises IncompleteError if a file is missing or damaged, or if its runs were trained on other
         data or are not the runs of this grid.
@@ -264,10 +271,10 @@ class StudyJobs:
             yield self.job_of(part).read_grid(part, columns, checksum)
 
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the results of a curve, job by job.
+        """Yield the results of a curve, one frame per job, with `columns` (default: all columns).
 
-        They are the fresh trainings or, without selection, all runs. Raises IncompleteError as
-        :meth:`grid` does.
+        The results are the fresh trainings or, if the study does not select settings, all runs.
+        Raises IncompleteError as :meth:`grid` does.
         """
         columns = columns or results.SCHEMA.names
         if not curve.selects:
@@ -279,7 +286,8 @@ class StudyJobs:
     def read_selected(self, curve: Curve) -> list[str]:
         """Return the selected settings of a curve as CSV texts, one per job, by increasing ε.
 
-        Raises IncompleteError if a file is missing or damaged, or has runs of other data.
+        Raises IncompleteError if a file is missing or damaged, or if its runs were trained on other
+        data.
         """
         first, checksum = [part for part in curve.parts if part.begins], curve.checksum
         facts = [self.job_of(part).check(part.fresh_name, checksum) for part in first]
@@ -287,7 +295,7 @@ class StudyJobs:
 
 
 def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
-    """Yield the jobs of curves on one dataset: short curves share jobs, others have their own."""
+    """Yield the jobs of curves on one dataset: short curves share jobs, other curves do not."""
     short = [curve for curve in curves if curve.seconds < SHORT * curve.most]
     for curve in curves:
         if curve.seconds >= SHORT * curve.most:

@@ -1,10 +1,9 @@
-"""Kinds of curves: how the hyperparameters were chosen, and so whether ε covers their choice.
+"""Name how the hyperparameters of a curve were chosen, and so whether ε covers their choice.
 
 The ε of a curve is the ε of one training. It covers everything from the records to the model if the
-hyperparameters follow a public rule, or if they were selected on the records by private selection,
-whose cost is part of ε. If they were selected on the records outside the budget, ε does not cover
-the choice: the curve is an upper bound of what a learner can reach, and its models must not be
-released.
+hyperparameters follow a public rule, or if private selection chose them, whose cost is part of ε.
+If the hyperparameters were chosen on the records without privacy, ε does not cover the choice: the
+curve then shows an upper bound of a learner's accuracy, and its models must not be released.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ NOT_COVERED = "hyperparameters chosen without privacy"
 NOT_PRIVATE = "not private"
 # Kinds whose ε covers everything from the records to the model.
 COVERED = (RULE, TUNED)
-# Short names, where there is little room.
+# Short names of kinds, for tables and legends with little room.
 SHORT: Mapping[str, str] = {TUNED: TUNED, NOT_COVERED: "untuned budget"}
 
-# Note below tables.
+# A note that explains the kinds, printed below tables.
 NOTES = (
     f"Kind '{RULE}': hyperparameters fixed beforehand and independently of the records, so that ε "
     f"covers everything from the records to the model. '{TUNED}': hyperparameters chosen on the "
@@ -34,9 +33,10 @@ NOTES = (
 
 
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a method's curve, or of its point at `epsilon`; ε = ∞ is not private.
+    """Return how a curve's hyperparameters were chosen: its kind, such as `RULE` or `TUNED`.
 
-    `selected` is False in a study with ``select: all``, which selects no setting.
+    If `epsilon` is given, the result is the kind of the curve's point at this ε; a point at ε = ∞
+    is not private. `selected` is False in a study with ``select: all``, which selects no setting.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
@@ -46,9 +46,9 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
 
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
-    """Return a copy of `frame` with a column ``kind`` after the column `after`.
+    """Return a copy of `frame` with a new column ``kind`` behind the column `after`.
 
-    `frame` has the columns ``method`` and ``epsilon``.
+    `frame` has the columns ``method`` and ``epsilon``; `methods` has the methods by name.
     """
     points = zip(frame["method"], frame["epsilon"], strict=True)
     table = frame.copy()

@@ -1,4 +1,4 @@
-"""Refuse studies with curves that readers can't distinguish: titles and names must be unique."""
+"""Refuse studies whose curves readers cannot tell apart: titles and names must be unique."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from privcurve.experiments import canonical, kinds
 from privcurve.experiments.methods import Method
 
-# Longest name of a curve: folders allow 255 bytes, and file names contain it.
+# Longest name of a curve. Names of folders and files contain it, and these may have 255 bytes.
 MOST_LETTERS = 200
 
 
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
-    """Raise ValueError if curves have the title or the name of an earlier entry's curves.
+    """Raise ValueError if curves in `methods` have the title or the name of a curve in `before`.
 
     `methods` are the curves of one entry of the study's learners, `before` the curves of earlier
-    entries; `selected` is as in :func:`.kinds.kind`.
+    entries. `selected` is as in :func:`.kinds.kind`.
     """
     legends = {_describe_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
@@ -30,20 +30,20 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
         twin = legends.get(_describe_legend(method, selected))
         if twin is not None and not (_is_named_by_learner(method) and _is_named_by_learner(twin)):
             raise ValueError(
-                f"its title must be unique; {method.title!r} is also the title of {twin.name}. "
+                f"title must be unique; {method.title!r} is also the title of {twin.name}. "
                 "Give one of them another title"
             )
         twin = names.get(method.name.casefold())
         if twin is not None:
             raise ValueError(
-                f"its name must differ from {twin.name} in more than case; give it another name"
+                f"name must differ from {twin.name} in more than case; choose another name"
             )
 
 
 def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
-    """Yield a note on each group of curves that all have their learner's title.
+    """Yield a note for each group of curves that share a title, which is their learner's default.
 
-    Other equal titles are refused (:func:`check_curves`).
+    :func:`check_curves` refuses all other equal titles.
     """
     together: dict[Hashable, list[Method]] = {}
     for method in methods:
@@ -59,6 +59,6 @@ def _is_named_by_learner(method: Method) -> bool:
 
 
 def _describe_legend(method: Method, selected: bool) -> Hashable:
-    """Return everything that a legend shows about a curve."""
+    """Return what a legend shows about a curve; equal results mean indistinguishable curves."""
     kind = kinds.kind(method, selected=selected)
     return method.title.casefold(), method.calibration, method.delta, kind

@@ -1,4 +1,7 @@
-"""The manifest of a run: versions, data and costs, for results/manifest.json (docs/manifest.md)."""
+"""Write the manifest of a run, results/manifest.json: versions, data and costs.
+
+docs/manifest.md describes the file.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import read_facts
 
-# Packages that may influence a result or its speed.
+# Packages whose version may influence a result or its speed.
 PACKAGES = (
     "privcurve",
     "diffprivlib",
@@ -39,11 +42,11 @@ def manifest(
     studies: Mapping[str, StudyJobs],
     benchmarks: Iterable[Path],
 ) -> dict[str, Any]:
-    """Return the facts of a finished run below the working directory, as plain JSON.
+    """Return the manifest of a finished run, as plain JSON; docs/manifest.md explains each key.
 
-    docs/manifest.md explains each key. `benchmarks` are Snakemake's benchmark files of all rules
-    except ``train``: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``. Of the rule ``train``,
-    only jobs of the configured studies count.
+    Files are read below the working directory. `benchmarks` are Snakemake's benchmark files of all
+    rules except ``train``: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``. For the rule
+    ``train``, only the jobs of `studies` count.
     """
     rules: dict[str, list[Path]] = {}
     for path in benchmarks:
@@ -93,7 +96,7 @@ def machine() -> dict[str, Any]:
 
 
 def _find_memory() -> int | None:
-    if not hasattr(os, "sysconf"):  # Windows
+    if not hasattr(os, "sysconf"):  # not on Windows
         return None
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
 
@@ -108,7 +111,7 @@ def _find_processor() -> str:
 
 
 def commit() -> dict[str, Any] | None:
-    """Return the commit of the working directory, and whether files differ from it.
+    """Return the Git commit of the working directory, and whether files differ from this commit.
 
     None if the directory has no commit or Git is not installed.
     """
@@ -130,13 +133,14 @@ def _read_checksums(name: str) -> dict[str, Any]:
 
 
 def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:
-    """Return number, total seconds and peak memory of jobs, from Snakemake's benchmark files."""
+    """Return the number of jobs, their total seconds and peak memory, from benchmark files."""
     jobs, wall, cpu, memory = 0, 0.0, 0.0, 0.0
     for path in benchmarks:
         if path.exists():
             with path.open(newline="") as lines:
                 row = next(csv.DictReader(lines, delimiter="\t"), None)
-            # Snakemake does not flush these files: a loss of power may leave an empty one.
+            # The file may be empty after a loss of power, as Snakemake does not flush it to the
+            # disk.
             if row is None or None in row.values():
                 continue
             jobs += 1
@@ -157,10 +161,11 @@ def _parse_number(text: str) -> float:
 
 
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the share of the jobs' time that was not training; None without jobs.
+    """Return the share of the jobs' wall time that was not spent on training; None without jobs.
 
-    Both times come from the job's file. Snakemake's benchmark is not used, as it may be of another
-    execution of the job: a job that outlives a killed Snakemake and its repetition both write it.
+    `facts` are the metadata of the jobs' files; both times come from there. Snakemake's benchmark
+    file does not serve, as it may belong to another execution of the job: if a job outlives a
+    killed Snakemake and is started again, both executions write that file.
     """
     wall = math.fsum(fact["job_seconds"] for fact in facts)
     training = math.fsum(fact["training_seconds"] for fact in facts)

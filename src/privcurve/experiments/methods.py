@@ -1,6 +1,6 @@
-"""Methods of a study: a learner with a calibration and a δ.
+"""Define the methods of a study: a method is a learner with a calibration, a δ and a grid.
 
-An entry of the study's learners is expanded into one method or several.
+An entry of the study's learners expands into one method or several methods.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from privcurve.privacy.ledger import CLAIMED
 # Name of the parameter that the key `train_shares` of a study varies.
 TRAIN_SHARE = "train_share"
 
-# Maximum number of combinations in a grid, and in the axes under `vary`.
+# Maximum number of settings in a grid, and of combinations of values under `vary`: more would
+# exhaust the memory.
 MOST_COMBINATIONS = 1_000_000
 
-# Text that is allowed in a folder's name.
+# Values that names of methods may contain: these names are names of folders, too.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Point(NamedTuple):
-    """A setting at an ε; `text` is the setting as canonical JSON."""
+    """One setting (a value for each hyperparameter) at one ε; `text` is its canonical JSON."""
 
     epsilon: float
     setting: Mapping[str, Any]
@@ -42,30 +43,32 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One curve of a study: a learner with a calibration, a δ, and a grid.
+    """One curve of a study: a learner with a calibration, a δ, and a grid of settings.
 
-    Methods are equal only if they are the same object, so that results about a method can be
-    cached.
+    Two methods are equal only if they are the same object, so that functions of a method can cache
+    their results.
     """
 
-    # Unique in the study; part of folder names, so it has only letters, digits and `_ ~ = . -`.
+    # Unique in the study. It has only letters, digits and `_ ~ = . -`, as names of folders contain
+    # it.
     name: str
-    learner: str  # name in the registry
+    learner: str  # name of the learner in the registry
     title: str  # name in figures and tables
     calibration: str | None  # None for a method without privacy
     delta: float
     epsilons: tuple[float, ...]
-    # All settings of the grid; each has the fixed and the varied parameters, too.
+    # All settings of the grid; each also contains the parameters under `fixed` and `vary`.
     settings: tuple[Mapping[str, Any], ...]
-    neighbours: str | None = None  # the requested relation; None for the learner's default
-    train_share: float = 1.0  # share of the training part on which it is trained
-    # Parameters (under `vary`, or the share) that distinguish methods with the same `base`.
+    neighbours: str | None = None  # requested neighbouring relation; None for the learner's default
+    train_share: float = 1.0  # share of the training records that a fit uses
+    # The values under `vary`, and the share of the training records if the study varies it: they
+    # distinguish methods with the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""  # common part of the names of methods that differ only in `varied`
-    base_title: str = ""  # common part of the titles of these methods
+    base_title: str = ""  # common part of the titles of methods with the same `base`
     # The content of the key `tune`, if each training selects its setting privately within its ε.
-    # `learner` is then the learner `tuned`, whose only setting names the learner and the grid from
-    # which it selects.
+    # `learner` is then `tuned`, and its only setting names the learner and the grid from which it
+    # selects.
     tune: Mapping[str, Any] | None = None
 
     @cached_property
@@ -76,14 +79,15 @@ class Method:
         return tuple(Point(epsilon, *setting) for epsilon, setting in pairs)
 
     def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
-        """Return the points at `epsilons`."""
+        """Return the points at each of `epsilons`, in the order of `points`."""
         return tuple(point for point in self.points if point.epsilon in epsilons)
 
     @property
     def version(self) -> int:
         """The version of the learner, which is part of a run's id.
 
-        With private selection the version of the tuned learner is contained, too.
+        With private selection, the number combines the versions of `tuned` and of the tuned
+        learner.
         """
         version = registry.version(self.learner)
         if self.tune is None:
@@ -92,12 +96,12 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The registry's entry of the learner that the study names, even if it is tuned."""
+        """The registry's entry of the study's learner; with `tune`, of the learner to tune."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
     def learner_entry(self) -> LearnerEntry:
-        """The registry's entry of `learner`, which is ``tuned`` with private selection."""
+        """The registry's entry of `learner`; with `tune`, the entry of the learner ``tuned``."""
         return registry.entry(self.learner)
 
     @cached_property
@@ -108,9 +112,9 @@ class Method:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether only an author claims ε.
+        """Whether ε is only a claim of the learner's author, neither derived nor proved.
 
-        This is so for learners of other libraries, and for a user's own learners unless their
+        True for private learners of other libraries, and for a user's own learners unless their
         status is derived.
         """
         is_own = bool(self.own_learners) and self.status == CLAIMED
@@ -118,70 +122,73 @@ class Method:
 
     @property
     def status(self) -> str:
-        """The status of a user's own learner (``derived`` or ``claimed``); empty for others."""
+        """``derived`` or ``claimed`` if the method trains a user's own learner; else empty."""
         if self.own_learners == [self.learner]:
             return own.status(self.learner)
         return CLAIMED if self.own_learners else ""
 
     @property
     def contract(self) -> str:
-        """The worst result of the contract check of the user's own learners; empty without any."""
+        """The worst result of the contract check among the user's own private learners.
+
+        Empty if the method trains none.
+        """
         finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
         return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether the method broke the contract. It is then neither ranked nor recommended."""
+        """Whether a learner broke the contract; the method is then not ranked or recommended."""
         return self.contract == own.BROKEN
 
     def label(self, title: str) -> str:
-        """Return `title`, followed by status and contract for a user's own learner."""
+        """Return `title`; for a user's own learner, with its status and contract result added."""
         return f"{title} ({self.status}; {self.contract})" if self.contract else title
 
     @property
     def relation(self) -> str | None:
-        """The neighbouring relation that the statements of fits must name; None without privacy."""
+        """The neighbouring relation that privacy statements must name; None without privacy."""
         return None if self.calibration is None else self.claim
 
     @property
     def claim(self) -> str:
-        """The neighbouring relation of the fits, also without privacy.
+        """The neighbouring relation of the fits; also given for a learner without privacy.
 
-        It determines which columns a learner may read exactly.
+        The relation determines which columns a learner may read exactly.
         """
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return how many bins per column a fit leaves at most when it merges mixed bins.
+        """Return the maximum number of bins per column after a fit has merged mixed bins.
 
-        The list is empty if the fit merges no bins. It has several numbers if the fit selects among
-        settings that merge differently.
+        The result is a list: it is empty if the fit merges no bins, and has several numbers if the
+        fit selects among settings that merge to different numbers of bins.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
     def class_versions(self, setting: Mapping[str, object]) -> dict[str, int]:
-        """Return, by learner, the version of its fits for more than two classes, if above 1."""
+        """Return the versions of fits for more than two classes, by learner; 1 is omitted."""
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
     def learners(self, setting: Mapping[str, object]) -> str:
-        """Return the names of the learners that a fit trains, joined by `provenance.PLUS`."""
+        """Return the names of the learners that a fit with `setting` trains, joined by `PLUS`."""
         names = {candidate.learner for candidate in self._list_candidates(setting)}
         return PLUS.join(sorted({self.learner, *names}))
 
     @cached_property
     def all_learners(self) -> frozenset[str]:
-        """The results of :meth:`learners` for all settings."""
+        """Names of the learners that a fit trains (:meth:`learners`), for all settings."""
         if self.tune is None:
             return frozenset([self.learner])
         return frozenset(map(self.learners, self.settings))
 
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
-        """Return the learners and settings that a fit may train.
+        """Return the learners and settings among which a fit selects.
 
-        Without private selection there is one: the learner with this setting.
+        Without private selection there is one candidate: the learner with this setting.
         """
         if self.tune is None:
             return [tuning.Candidate(self.learner, setting)]
@@ -190,8 +197,8 @@ class Method:
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the parameters of the learner's estimator at a point.
 
-        If ε and δ protect persons with up to `at_most` records, the estimator gets the smaller ε
-        and δ that protect one record. `at_most` is None if they protect records.
+        If ε and δ protect persons with up to `at_most` records each, the estimator gets the smaller
+        ε and δ of one record. `at_most` is None if ε and δ protect records.
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
@@ -201,11 +208,12 @@ class Method:
 
 
 def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Method]:
-    """Yield the methods of an entry of a study's learners.
+    """Yield the methods of one entry of a study's learners.
 
-    There is one method for each calibration, δ, combination of varied values, and share of the
-    training part. `label` is the name and `spec` the content of the entry; `study` is the content
-    of the entire file, which has defaults. Raises ValueError if a request is unsupported or empty.
+    There is one method for each combination of a calibration, a δ, the values under `vary`, and a
+    share of the training records. `label` is the name and `spec` the content of the entry; `study`
+    is the content of the study file, whose values are the defaults of all entries. Raises
+    ValueError if the entry requests something unsupported, or if a list is empty.
     """
     base = registry.entry(spec["learner"])
     if "tune" in spec:
@@ -243,8 +251,8 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 words = {axis: _write_value(axis, value) for axis, value in axes.items()}
-                # The name omits a share of 1, so that the method has the same name, and the same
-                # results, as in a study without `train_shares`.
+                # A share of 1 is not part of the name, so that the method has the same name, and
+                # reuses the same results, as in a study without `train_shares`.
                 named = [axis for axis in words if axis in varied or share < 1]
                 yield Method(
                     name="~".join([name, *(f"{axis}={words[axis]}" for axis in named)]),
@@ -264,9 +272,11 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
 
 
 def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | None) -> str | None:
-    """Return the relation that the entry or the study requests; None for the learner's default.
+    """Return the neighbouring relation of an entry of a study's learners.
 
-    Raises ValueError if the learner does not support the requested relation.
+    `of_entry` and `of_study` are the relations that the entry and the study request; without any,
+    the result is None, for the learner's default. Raises ValueError if the learner does not support
+    the requested relation.
     """
     relation = of_entry or of_study
     if not entry.private:
@@ -274,12 +284,14 @@ def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | 
             raise ValueError(
                 f"{entry.name} is not private, so it has no 'neighbours'; leave the key out"
             )
-        # A learner without privacy promises nothing, but may be restricted to public columns.
+        # A learner without privacy has no relation, but the relation private-columns makes it read
+        # the public columns only.
         return PRIVATE_COLUMNS if of_study == PRIVATE_COLUMNS in entry.neighbours else None
     if relation is None or relation in entry.neighbours:
         return relation
     if of_entry is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
-        # Neighbours under private-columns are also neighbours under replace-one, which is stronger.
+        # Any two neighbours under private-columns are neighbours under replace-one: the learner's
+        # default implies the requested relation.
         return None
     raise ValueError(entry.refuses(neighbours=relation))
 
@@ -287,7 +299,10 @@ def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | 
 def _list_budgets(
     spec: Mapping[str, Any], epsilons: Sequence[Any] | None, trained: LearnerEntry
 ) -> Iterator[tuple[str | None, float, tuple[float, ...]]]:
-    """Yield each calibration and δ of an entry of a study's learners, with the list of its ε."""
+    """Yield each calibration, δ and list of ε that an entry of a study's learners requests.
+
+    `spec` is the content of the entry, `epsilons` the list of the study.
+    """
     if not trained.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -313,7 +328,7 @@ def _list_budgets(
 
 
 def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the combinations of the varied values; an empty one if nothing varies."""
+    """Yield each combination of the values under `vary`; one empty mapping if `vary` is empty."""
     for axis, values in vary.items():
         if not values:
             raise ValueError(f"vary: axis {axis!r} must have a value; its list is empty")
@@ -330,7 +345,7 @@ def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any
 
 
 def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
-    """Raise ValueError if axes have too many combinations, before these fill the memory."""
+    """Raise ValueError if `axes` have too many combinations, before these fill the memory."""
     size = math.prod(map(len, axes))
     if size > MOST_COMBINATIONS:
         raise ValueError(
@@ -339,7 +354,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
 
 
 def _write_value(axis: str, value: object) -> str:
-    """Write a value as a part of a method's name; raise ValueError if a folder can't have it."""
+    """Write a value as part of a method's name; raise ValueError if a folder cannot have it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)
@@ -354,9 +369,9 @@ def _write_value(axis: str, value: object) -> str:
 def _expand_grid(
     entry: LearnerEntry, fixed: Mapping[str, object], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the settings of a grid, each with the fixed parameters.
+    """Return the settings of a grid, each together with the fixed parameters.
 
-    Raises ValueError if settings are equal, or if a parameter is not allowed.
+    Raises ValueError if two settings are equal, or if a parameter is not allowed.
     """
     both = sorted(set(fixed) & set(grid))
     if both:
@@ -372,9 +387,10 @@ def _expand_grid(
         for values in itertools.product(*grid.values())
     ]
     for setting in settings:
-        # Checked first: NaN has no canonical JSON.
-        registry.check_parameters(entry.name, setting)
-    # Two settings can be equal only if an axis has equal values; otherwise the check is skipped.
+        # This check comes before the comparison as texts: it refuses NaN, which has no canonical
+        # JSON.
+        entry.check_parameters(setting)
+    # Two settings can be equal only if an axis has two equal values, which is quick to test.
     if any(len(set(map(canonical.text, values))) < len(values) for values in grid.values()):
         times = Counter(map(canonical.text, settings))
         twice = next(text for text in times if times[text] > 1)

@@ -1,4 +1,4 @@
-"""Scores of a fitted learner on records, which are distinct rows with counts."""
+"""Score a fitted learner on records, which are given as distinct rows with counts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 from privcurve.analysis.measures import CHANCES, MEASURES, RANKS, SCORES, right_answers
 from privcurve.coding import Records
 from privcurve.experiments import canonical
-from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import implies
+from privcurve.privacy.parts import PartedRecords, Totals
 
-# Number of rows that are scored at once.
+# Number of rows that are scored at once, which limits the memory of the scores.
 AT_ONCE = 65_536
 
 
 class RightRows:
-    """Records and a fitted learner; counts the records that the learner classifies correctly."""
+    """Counts the records that a fitted learner classifies correctly."""
 
     def __init__(self, records: Records, learner: Any) -> None:
         self._records, self._learner = records, learner
 
     def n_right(self) -> int:
-        """Count the correctly classified records, in batches of rows."""
+        """Return the number of correctly classified records; rows are scored in batches."""
         codes, labels, counts, _ = self._records
         total = 0
         for start in range(0, len(labels), AT_ONCE):
@@ -37,23 +37,23 @@ class RightRows:
 
 
 def fits_log_odds(learner: Any) -> bool:
-    """Return whether a learner's probabilities are fitted, so that it has a log loss.
+    """Return whether a learner fits its probabilities to labels, so that they have a log loss.
 
-    Learners that only turn votes into numbers from 0 to 1 have none.
+    Learners that only scale votes to numbers from 0 to 1 return False.
     """
     from_votes = getattr(learner, "chances_by_link", False)
     return hasattr(learner, "predict_proba") and not from_votes
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return the result columns of a failed run."""
+    """Return the result of a run that `error` ended: the columns ``status`` and ``error``."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
 def measures(learner: Any) -> str | None:
-    """Return the learner's own measures (its attribute ``measures_``) as JSON; None without any.
+    """Return a fitted learner's attribute ``measures_`` as JSON; None if it has none.
 
-    They are numbers by name, such as numbers of nodes or rounds; NaN becomes null.
+    The attribute maps names to numbers, such as numbers of nodes or rounds; NaN becomes null.
     """
     numbers = {name: float(v) for name, v in (getattr(learner, "measures_", None) or {}).items()}
     if not numbers:
@@ -62,9 +62,9 @@ def measures(learner: Any) -> str | None:
 
 
 def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str, float | None]:
-    """Return each measure by name; None for a measure that needs an output the learner lacks.
+    """Return the value of each measure in `MEASURES`; None if the learner lacks the needed output.
 
-    `given` has the learner's outputs under the keys `SCORES`, `RANKS` and `CHANCES`.
+    `given` has the learner's outputs on the records under the keys `SCORES`, `RANKS` and `CHANCES`.
     """
     return {
         name: None
@@ -75,7 +75,7 @@ def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str,
 
 
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
-    # The search for the noise scale has a tolerance, so that a ledger may exceed ε by a tiny part.
+    # The tolerance covers the search for the noise scale, which may exceed ε by a tiny part.
     return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
 
 
@@ -87,16 +87,19 @@ def score(
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the result columns of a run as plain JSON values: scores, and facts about the fit.
+    """Return the result of a run as plain JSON: scores and facts about the fit.
 
-    `seconds` is the duration of the fit. The run fails if the statement of a private fit does not
-    imply the neighbouring relation, or if the statement or its ledger exceeds the budget (ε, δ).
+    Scores are computed on the records `scored`, and the accuracy also on `train`. `seconds` is the
+    duration of the fit. The result is a failure if the scores are not finite, if the statement of a
+    private fit does not imply the neighbouring relation `relation`, or if the statement or its
+    ledger exceeds `budget` (ε, δ).
     """
     values = learner.score_codes(scored.codes)
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model's scores must be finite; they are not"))
     given = {SCORES: values, RANKS: values, CHANCES: None}
-    # Ranking needs scores of a class that are comparable between records, such as probabilities.
+    # With several classes, ranks need scores that are comparable between records: probabilities
+    # are, other scores of a class may not be.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
         if hasattr(learner, "chances"):
@@ -105,7 +108,8 @@ def score(
             chances = learner.predict_proba(scored.codes)
         given[RANKS] = chances if by_chance else values
         given[CHANCES] = chances if fits_log_odds(learner) else None
-    # A learner whose predictions each cost privacy has paid only for the records to be scored.
+    # If a learner's predictions cost privacy, its fit has paid for the scored records only, so that
+    # it cannot predict the training records.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = Totals(train, partial(RightRows, learner=learner)).ask("n_right") / train.n

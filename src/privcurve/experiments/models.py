@@ -1,7 +1,7 @@
-"""Train models for inspection.
+"""Train models of a study again, to inspect them.
 
 Models are trained on a dataset's entire training part. If the dataset has a test part, the models
-have the same bits as the fresh trainings of a study.
+are bit for bit the same as the fresh trainings of a study.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from privcurve.experiments.train import fit_method
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
-# In place of a fold's name, in the id of a model that is trained on a dataset without a test part.
+# Replaces a fold's name in the id of a model of a dataset without a test part.
 WHOLE = "whole"
 
 
 class Inspection(NamedTuple):
     """A fitted model, its training records, and unseen records."""
 
-    repeat: int  # from 1
-    learner: Any  # a fitted learner
+    repeat: int  # number of the training, from 1
+    learner: Any
     train: Records
-    unseen: Records | None  # the dataset's test part, if it has one
+    unseen: Records | None  # the dataset's test part; None if the dataset has none
 
     def accuracy(self) -> float:
         """Return the accuracy on the unseen records; NaN without unseen records."""
@@ -47,7 +47,7 @@ class Inspection(NamedTuple):
 
 
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
-    """Return the point of a method that cross-validation selected on a dataset at one ε.
+    """Return the point whose setting a study selected for a method on a dataset at `epsilon`.
 
     `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if it
     has no setting for this ε, or if the method no longer has that setting.
@@ -69,7 +69,7 @@ def train_afresh(
 ) -> Iterator[Inspection]:
     """Train a method at a point `repeats` times, each time with other noise; yield each model.
 
-    Raises StudyError if the method trains on a share of the records.
+    Raises StudyError if the method trains on a share of the training part only.
     """
     if method.train_share < 1:
         raise StudyError(f"{method.name}: only models of the entire training part can be inspected")
@@ -85,6 +85,6 @@ def train_afresh(
 
 
 def stream(name: str, dataset: Dataset, seed: Seed) -> np.random.Generator:
-    """Return the random stream of a named computation on a dataset."""
+    """Return the random stream that the computation called `name` uses on a dataset."""
     key = {"name": name, "dataset": dataset.name, "checksum": dataset.checksum}
     return seeds.generator(seed, canonical.digest({**key, "seed": seeds.public_name(seed)}))

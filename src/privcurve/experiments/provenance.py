@@ -1,7 +1,8 @@
-"""Provenance: which code trained a run. A checksum of the code is stored with the run's id.
+"""Compute a checksum of the code that trains a run, and compare it with stored runs' checksums.
 
-The checksum covers the syntax trees of the learner's module, of the modules that train and score a
-run, and of all modules of this package that they import directly or indirectly, except `LEFT_OUT`.
+The checksum is stored with a run. It covers the syntax trees of the learner's module, of the
+modules that train and score a run, and of all modules of this package that these modules import
+directly or indirectly, except `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from privcurve.files import replace_text
 from privcurve.learners import own as own_learners
 from privcurve.learners import registry
 
-# Digits of a checksum: enough to distinguish the versions of the code in one store.
+# Hexadecimal digits of a checksum: enough to distinguish all versions of the code in one store.
 DIGITS = 12
-# Joins the names of learners if one of them selects settings of the others and trains these.
+# Joins the names of learners if one of them selects among settings of the other learners.
 PLUS = "+"
 
 # The module that trains and scores each run.
 TRAINING = "privcurve.experiments.train"
-# Modules that the checksum leaves out, with all modules below them, and why: a change in them
-# changes no number of a run, or it changes the run's id, so that the run is trained again anyway.
+# Modules that the checksum does not cover, with all modules below them, and the reason why: a
+# change in such a module changes no result of a run, or it changes the run's id, so that the run is
+# trained again anyway.
 LEFT_OUT: Mapping[str, str] = {
     "privcurve.datasets": "an id contains the checksum of the codes and of their domain",
     "privcurve.learners.entries": "the facts in the learner's own entry count (`FACTS`)",
@@ -42,7 +44,8 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("privcurve.own", "privcurve.sources"), "find and import files"),
 }
-# Modules below `LEFT_OUT` that the checksum covers: folds, distinct rows, and facts about columns.
+# Exceptions from `LEFT_OUT`: the checksum covers these modules, as they compute folds, distinct
+# rows and facts about columns.
 COUNTS = {f"privcurve.datasets.{name}" for name in ("rows", "domain", "dataset")}
 
 
@@ -51,35 +54,35 @@ def _follows(module: str) -> bool:
     if module in COUNTS:
         return True
     parts = module.split(".")
-    # The package `privcurve` itself is not covered (k ≥ 2): it has no code but a list of names.
+    # The package `privcurve` itself (k = 1) is never covered: it only contains a list of names.
     around = [".".join(parts[:k]) for k in range(2, len(parts) + 1)]
     return bool(around) and not any(package in LEFT_OUT for package in around)
 
 
-# Fields of a learner's entry of the registry that influence a training.
+# Attributes of a learner's registry entry that influence a training.
 FACTS = (
     "defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass",
     "few_bins", "few_with",
 )  # fmt: skip
 
-# In counts of runs, this name stands for selections of settings. The checksum of a selection covers
-# the modules in SELECTING.
+# In counts of runs, this name replaces the learners' names for selections of settings, whose
+# checksum covers only the modules in SELECTING.
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# Environment variable: if it is not empty, jobs retrain runs that other code has trained.
+# Environment variable: if it is set and not empty, jobs retrain runs that other code trained.
 FRESH = "PRIVCURVE_FRESH"
 
-# Numbers of runs: by learners (names joined by `PLUS`), then by the checksum of the code.
+# Number of runs by learners (names joined by `PLUS`), and then by the checksum of the code.
 Trained = Mapping[str, Mapping[str, int]]
-# Checksum of runs that earlier versions stored.
+# Stands for the checksum of runs that earlier versions stored without a checksum.
 UNKNOWN = ""
 
 
 def checksum(learners: str) -> str:
-    """Return a checksum of the code that trains learners, whose names are joined by `PLUS`.
+    """Return a checksum of the code that trains `learners` (names joined by `PLUS`).
 
-    The checksum is computed once per process: later changes of files are not seen.
+    The checksum is computed once per process, so that later changes of files have no effect.
     """
     return _compute(learners, Path.cwd())
 
@@ -109,14 +112,14 @@ def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
 
 
 def _learners_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the learners whose name or class occurs in `files`: these files may train them."""
+    """Return the learners whose name or class name occurs in `files`, which may train them."""
     words = set().union(*map(sources.words_of, files))
     names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
     return {name for name, kind in names.items() if {name, kind} & words}
 
 
 def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
-    """Add up numbers of runs by learners and code."""
+    """Add up the counts in `parts`, separately for each learner and checksum."""
     total: dict[str, dict[str, int]] = {}
     for part in parts:
         for learners, runs in part.items():
@@ -127,25 +130,25 @@ def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
 
 
 def count_selections(n: int, code: str) -> Trained:
-    """Return the count of `n` selections of settings by the code with this checksum."""
+    """Return the count of `n` selections of settings by code with the checksum `code`."""
     return {SELECTION: {code: n}}
 
 
 def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
-    """Return the same learners and checksums with 0 runs each.
+    """Return the same learners and checksums, each with 0 runs.
 
-    They stand for runs that a job has only read: the job that trained them counts them.
+    A job uses this for runs that it has only read, as the job that trained them counts them.
     """
     return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
 
 
-# Learners that were trained since `watch` began; None outside of it.
+# Learners that were trained since the start of the enclosing `watch`; None outside of it.
 _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Yield a set that receives the names of all learners that are trained in the context."""
+    """Yield a set that collects the learners of all trainings inside the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:
@@ -155,19 +158,20 @@ def watch() -> Iterator[set[str]]:
 
 
 def say_trained(learners: str) -> None:
-    """Add the names of learners that are trained to the set of `watch`, if it is active."""
+    """Add learners (names joined by `PLUS`) to the set of the enclosing `watch`, if any."""
     watched = _WATCHED.get()
     if watched is not None:
         watched.add(learners)
 
 
 class Stamps:
-    """Which checksums of code give the same bits, by the file `same_code.json` of the store.
+    """Decides whether code with another checksum trains a run to the same bits as the present code.
 
-    Each entry of the file links a checksum to another one. `snakemake stamp` adds an entry after it
-    has retrained a sample of runs with the same bits. Runs of earlier versions have no checksum.
-    They count as current; a workflow reports them once and links them to the present code
-    (`adopt`), so that they are outdated when the code changes again.
+    The file `same_code.json` of the store links checksums: each entry maps one checksum to another
+    that gives the same bits. `snakemake stamp` adds an entry after it has retrained a sample of
+    runs with the same bits. Runs of earlier versions have no checksum and count as current. A
+    workflow reports them once and links them to the present code (`adopt`), so that they are
+    outdated when the code changes again.
     """
 
     def __init__(self, store: Path) -> None:
@@ -178,43 +182,44 @@ class Stamps:
         try:
             content = json.loads(self._file.read_text("utf-8"))
             return {str(code): str(other) for code, other in dict(content).items()}
-        except (OSError, ValueError, TypeError):  # none: a damaged file can only cause a warning
+        # No links: with a damaged file, a workflow at worst warns of outdated runs.
+        except (OSError, ValueError, TypeError):
             return {}
 
     def _last(self, code: str) -> str:
-        """Follow the links of a checksum to their end."""
+        """Return the last checksum of the chain of links that begins with `code`."""
         seen = {code}
         while (other := self._same.get(code, code)) not in seen:
             seen.add(code := other)
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether `code` is `UNKNOWN` and the learners' unknown runs are not adopted yet."""
+        """Return whether `code` is `UNKNOWN` and :meth:`adopt` has not linked the learners."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
-        """Return whether present code would train runs with this checksum to the same bits."""
+        """Return whether the present code gives the same bits as code with the checksum `code`."""
         if self.is_unknown(learners, code):
             return True
         return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
 
     def adopt(self, learners: Iterable[str]) -> None:
-        """From now on, count runs of the learners without a checksum as runs of present code."""
+        """Record that runs of `learners` without a checksum count as runs of the present code."""
         self._add({_name_unknown(one): checksum(one) for one in learners})
 
     def stamp(self, learners: str, code: str) -> None:
-        """From now on, count runs of the learners with this checksum as runs of present code."""
+        """Record that the learners' runs with the checksum `code` count as runs of present code."""
         if not self.is_current(learners, code):
             last = self._last(code or _name_unknown(learners))
             self._add({last: self._last(checksum(learners))})
 
     def _add(self, same: Mapping[str, str]) -> None:
-        # Read again: another process may have added entries.
+        # The file is read again, as another process may have added entries.
         self._same = {**same, **self._read()}
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return, for learners with runs of other code, the numbers of these and of all runs."""
+        """Return (runs of other code, all runs) for each learner that has runs of other code."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]
@@ -223,7 +228,7 @@ class Stamps:
         return others
 
     def count_unknown(self, trained: Trained) -> dict[str, int]:
-        """Return, for each group of learners, the number of runs whose code is unknown."""
+        """Return the number of runs without a checksum, for each learner that has such runs."""
         return {
             learners: runs[UNKNOWN]
             for learners, runs in sorted(trained.items())

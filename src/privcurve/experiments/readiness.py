@@ -19,10 +19,9 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
     if both:
         raise ValueError(
-            f"no person may have records in the training part and in the test part; {both:,} "
-            "have, and would test models that they trained. Take all records for both "
-            f"(records: {{parts: [train, test]}}, without n_test), or put each person's records "
-            "in one of the files"
+            f"no person may have records both in the training part and in the test part; {both:,} "
+            "persons have. Take all records for both parts (records: {parts: [train, test]}, "
+            "without n_test), or put each person's records in one of the files"
         )
 
 
@@ -30,9 +29,11 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Raise ValueError if a study cannot be trained and scored on a dataset.
 
     Possible reasons: a label has too few records; a person has records both in the training part
-    and in the test part; or a learner cannot be scored by the log loss (it has no probabilities),
-    needs a public fact that the dataset lacks, supports fewer classes, or pays per prediction and
-    has paid for fewer predictions than there are records to score.
+    and in the test part; or a learner does not fit the study or the dataset. A learner does not fit
+    if the study uses the log loss and the learner has no probabilities, if it needs a public fact
+    that the dataset lacks, if the dataset has more classes than the learner supports, or if the
+    learner's privacy cost grows with predictions and it pays for fewer predictions than there are
+    records to score.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)
@@ -42,8 +43,8 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     Splitter(dataset, 0, least).rows(study.selection_splits[0])
     for method in study.methods.values():
         by_loss = MEASURES[study.metric].needs == CHANCES
-        # Importing a learner's class is slow, so it is done only where the registry does not
-        # suffice.
+        # Importing a learner's class is slow, so it is only done if the checks need more than the
+        # registry's entry.
         answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
         if not (by_loss or answers or method.learner_entry.needs or n_classes > 2):

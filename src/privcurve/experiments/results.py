@@ -1,6 +1,6 @@
-"""Parquet files of jobs, with a row per run, written atomically.
+"""Read and write the Parquet files of jobs, which have a row per run and are written atomically.
 
-The runs with one name (`Curve.names`: a grid, or fresh trainings) are a row group.
+A row group contains the runs with one name (`Curve.names`): a grid, or fresh trainings.
 """
 
 from __future__ import annotations
@@ -42,20 +42,21 @@ SCHEMA = pa.schema(
         ("n_train", pa.int64()),
         ("n_features_used", pa.int64()),
         ("fit_seconds", pa.float64()),
-        # Peak memory of the process during the fit, in MiB; null where unknown.
+        # Peak memory of the process during the fit, in MiB; null if the system does not report it.
         (MEMORY, pa.float64()),
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
-        # The learner's own measures, as JSON: numbers by name.
+        # The learner's attribute `measures_` as JSON: a mapping of names to numbers.
         ("measures", pa.string()),
     ]
 )
-# Columns that identify a run within its method and dataset. A key has their values, ε as text.
+# Columns that identify a run of one method on one dataset. A `Key` contains their values in this
+# order, with ε as text.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
 
-# Key of the `facts` of :func:`write` in a file's metadata.
+# Key in a file's metadata under which :func:`write` stores its argument `facts`.
 FACTS = b"privcurve"
 
 _AGAIN = "run the same command again. Finished trainings are kept."
@@ -63,11 +64,11 @@ ANEW = f"delete it and {_AGAIN}"
 
 
 class IncompleteError(ExpectedError, RuntimeError):
-    """Runs that an aggregation needs are missing; the message names some of them."""
+    """Runs that a table or a selection needs are missing; the message names some of them."""
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    """Return runs as a table with the columns `SCHEMA`; missing values are null."""
+    """Return runs as a table with the columns of `SCHEMA`; values that a row lacks are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
@@ -76,15 +77,16 @@ def table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
 def write(
     path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, object]] = ()
 ) -> None:
-    """Write the file of a job, with a row group for each table.
+    """Write the file of a job, with a row group for each of `tables` (:func:`table`).
 
-    Tables come from :func:`table`. `facts` has a mapping for each table, as plain JSON. It
-    says what produced the rows, and can be read without them.
+    `facts` has a mapping (plain JSON) for each table, which says what produced its rows. It is
+    stored in the file's metadata, so that it can be read without the rows.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
     def write_tables(temporary: Path) -> None:
-        # Without checksums a page of zeros, left by a loss of power, could be read as numbers.
+        # Page checksums detect a page of zeros that a loss of power left; else it would read as
+        # numbers.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
         ) as file:
@@ -95,7 +97,7 @@ def write(
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return facts and number of rows of each row group; None if the file is unreadable."""
+    """Return the `facts` and number of rows of each row group; None if the file is unreadable."""
     try:
         state = path.stat()
     except OSError:
@@ -103,7 +105,7 @@ def read_facts(path: Path) -> list[dict[str, Any]] | None:
     return _read_facts(path.absolute(), state.st_ino, state.st_mtime_ns, state.st_size)
 
 
-# Cached, as the workflow reads the facts of a file several times while it builds the DAG.
+# The cache is for the workflow, which reads the same metadata several times to build the DAG.
 @cache
 def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
     try:
@@ -116,14 +118,15 @@ def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
 
 
 def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of a file's row group number `place`, with these columns.
+    """Return the columns `columns` of the row group number `place` (from 0) of a job's file.
 
     Columns that earlier versions did not write are NaN. Raises IncompleteError if the file is
     damaged.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            # `columns=` silently drops names that a damaged footer lacks; `select` raises.
+            # `read_row_group` silently drops names that a damaged file lacks, but `select` raises
+            # KeyError.
             there = file.schema_arrow.names
             wanted = columns_in(columns, there)
             later = [name for name in wanted if name not in there]
@@ -140,14 +143,14 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
 
 
 def unusable_file(path: Path) -> IncompleteError:
-    """Return the error for a missing file of runs, or for one with invalid content."""
+    """Return the error that says whether a file of runs is missing or damaged, with the remedy."""
     if not path.exists():
         return IncompleteError(f"{path} is missing; {_AGAIN}")
     return IncompleteError(f"{path} is damaged; {ANEW}")
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Raise IncompleteError unless `frame` has exactly the expected runs; `what` names its file."""
+    """Raise IncompleteError unless `frame` has exactly the runs `expected`; `what` is its file."""
     epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
     rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
     due = set(expected)

@@ -1,4 +1,7 @@
-"""Runs. A run is one training of a model and its scores; its random stream follows from its id."""
+"""Define runs and their ids: a run is one training of a model and the scores of this model.
+
+The random stream of a run follows from its id.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from privcurve.stored import stored
 
 @dataclass(frozen=True)
 class Run:
-    """The training of one point of a method on one split of a dataset."""
+    """One training of a method: at a point (ε and setting), on one split of a dataset."""
 
     point: Point
     split: Split
@@ -28,7 +31,7 @@ class Run:
 
 
 class NamedData(Protocol):
-    """The name and the domain of a dataset."""
+    """The facts about a dataset that ids of runs need: its name and its domain."""
 
     @property
     def name(self) -> str:
@@ -36,27 +39,27 @@ class NamedData(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """Public facts about the dataset."""
+        """Public facts about the dataset: columns, bins, classes."""
 
 
 class RunIds:
-    """Ids of the runs of one method on one dataset.
+    """Computes the ids of the runs of one method on one dataset.
 
-    An id is the SHA-256 of a key with everything that determines a run: the dataset and the
-    `checksum` of its encoding, method, point, split, seed and version of the learner. A secret base
-    seed is replaced by its public name. If the dataset has mixed bins, the key contains the number
-    of bins to which the learner merges them; if it has more than two classes, the version of the
-    learner's fits for more classes.
+    An id is the SHA-256 of all that determines a run: the dataset and the `checksum` of its
+    encoding, the method, point, split, seed and version of the learner. A secret seed enters by its
+    public name only. If the dataset has mixed bins, the id also depends on the number of bins to
+    which the learner merges them. If the dataset has more than two classes, the id also depends on
+    the version of the learner's fits for more than two classes.
     """
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
-        # The key is canonical JSON, assembled from parts for speed: a study may have a million
-        # runs.
+        # The id is the hash of canonical JSON. The JSON is assembled from parts that are written
+        # once, as a study may have a million runs.
         noise = {"calibration": stored(method.calibration), "delta": method.delta}
         facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
-        # Optional values are in the key only if they differ from the default, so that ids from
-        # before they existed stay valid.
+        # Values that later versions added to the JSON are left out if they equal their default, so
+        # that the ids of older runs stay valid.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed
@@ -79,7 +82,7 @@ class RunIds:
         return seeds.generator(self._base, run.id)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Yield the id of the run of a point on each split."""
+        """Yield the ids of the runs of a point, one for each of `splits`."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._method.few_bins(point.setting) if self._is_mixed else ()
         versions = self._method.class_versions(point.setting) if self._has_many else {}

@@ -1,4 +1,4 @@
-"""Splits of a dataset: which records are for training and which for scoring."""
+"""Split a dataset: choose which records train a model and which records score it."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from privcurve.datasets import (
     stratified_folds,
 )
 from privcurve.experiments import canonical
-from privcurve.parts import PartedRecords
 from privcurve.privacy import seeds
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.seeds import Seed
 
 TEST = "test"
 
-# Maximum bytes of training and scoring parts that a splitter caches. Without the cache, distinct
-# rows would be computed again for each method and repeat, which can take longer than a fit.
+# Maximum bytes of training and scoring parts that a splitter caches. Without the cache, each method
+# and repeat would compute the distinct rows again, which can take longer than a fit.
 REMEMBERED = 2**27
 
-# Minimum of share × number of records. One record of each label is always taken, so that a smaller
-# share would take far more records than it says.
+# Smallest allowed expected number of drawn records (share × number of records). At least one record
+# of each label is always drawn, so that a smaller share would draw far more records than requested.
 LEAST_HELD_OUT = 0.1
 
 
 class Split(NamedTuple):
-    """Which records are for training and which for scoring."""
+    """One division of a dataset into records that train a model and records that score it."""
 
-    # `"k/n"` (fold k of n, from 1); `"k@h"` (hold-out number k of a share h of the records); or
-    # `"test"`: the dataset's own test part.
+    # The part that is scored: `"k/n"` is fold k of n (k from 1), `"k@h"` is hold-out number k with
+    # a share h of the records, and `"test"` is the dataset's own test part.
     fold: str
-    # 0 for the selection of settings, −1, −2, … for its second round, 1, 2, … for fresh trainings.
+    # 0 in the selection of settings; −1, −2, … in its second round; 1, 2, … in fresh trainings.
     repeat: int
 
     @property
     def n_folds(self) -> int:
-        """Number of folds of the partition; 0 for a hold-out."""
+        """Number of folds into which the dataset is divided; 0 for a hold-out."""
         return int(self.fold.partition("/")[2] or 0)
 
     @property
     def fold_number(self) -> int:
-        """The number of the fold that is scored, from 0."""
+        """Number of the fold that is scored, from 0."""
         return int(self.fold.partition("/")[0]) - 1
 
     @property
     def holdout(self) -> float:
-        """The share of held-out records; 0 for a fold."""
+        """Share of the records that are held out and scored; 0 for a fold."""
         return float(self.fold.partition("@")[2] or 0)
 
     @property
     def partition(self) -> int:
-        """The number of the random partition of the dataset to which the split belongs.
+        """Number of the random partition of the dataset that the split uses.
 
-        Partitions into folds are 0 for the selection of settings, and 1, 2, … for fresh trainings.
-        Each hold-out is a partition of its own: −1, −2, … for the selection, 1, 2, … for fresh
-        trainings.
+        Splits with the same number share one partition into folds. This number is 0 for the
+        selection of settings, and 1, 2, … for fresh trainings. Each hold-out has its own partition;
+        the number is −1, −2, … for the selection, and 1, 2, … for fresh trainings.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
@@ -69,12 +69,12 @@ class Split(NamedTuple):
 
 
 def fold_splits(n_folds: int) -> list[Split]:
-    """Return the folds of the cross-validation that selects settings."""
+    """Return the splits of the cross-validation that selects settings: one for each fold."""
     return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
 
 
 def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
-    """Return the hold-outs for fresh trainings or, if not `fresh`, to select settings."""
+    """Return `repeats` hold-outs: for fresh trainings if `fresh`, else to select settings."""
     text = canonical.number(share)
     return [Split(f"{k}@{text}", k if fresh else 0) for k in range(1, repeats + 1)]
 
@@ -82,16 +82,16 @@ def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
 def partition_generator(
     dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
-    """Return the random stream that draws a partition of a dataset."""
+    """Return the random stream that draws the partition number `partition` of a dataset."""
     key = {"dataset": dataset, "checksum": checksum, "folds": n_folds, "partition": partition}
     named = {**key, "seed": seeds.public_name(seed), **more}
     return seeds.generator(seed, canonical.digest(named))
 
 
 def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
-    """Draw a share of the records of each label, at least one record and never all.
+    """Draw a share of the records of each label: at least one record, and never all.
 
-    Returns a Boolean array that marks the drawn records.
+    Returns a Boolean array that is true for the drawn records.
     """
     chosen = np.zeros(len(y), dtype=bool)
     labels = np.unique(y)
@@ -109,9 +109,10 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Return, for each label, the first rows by `order`: a share of the label's rows, at least one.
+    """Draw a share of `rows` from each label, at least one row; a smaller share draws a subset.
 
-    `y` has the labels and `order` the random ranks of all records; `rows` are positions in them.
+    `rows` are positions of records. `y` has the labels of all records, and `order` their random
+    ranks: of each label, the rows of lowest rank are drawn.
     """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
@@ -129,7 +130,8 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the label of each unit that is drawn into folds, and the unit of each record.
 
-    Units are records or, if the dataset protects persons, persons, whose records stay together.
+    A unit is a record or, if the dataset protects persons, a person: all records of a person are in
+    the same fold.
     """
     if dataset.persons is None:
         return dataset.y, slice(None)
@@ -142,10 +144,10 @@ def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
 
 
 class Splitter:
-    """Divides a dataset into training and scoring parts, and caches these.
+    """Divides a dataset into training and scoring parts, and caches the parts.
 
-    With `train_share` < 1, the training part of a split is a share of its records. On the same
-    split, the records of a smaller share are a subset of the records of a larger share.
+    With `train_share` < 1, models train on a share of the training part. On the same split, the
+    records of a smaller share are a subset of the records of a larger share.
     """
 
     def __init__(
@@ -158,7 +160,7 @@ class Splitter:
         self._parts: dict[tuple[str, int], tuple[Records | PartedRecords, Records]] = {}
 
     def parts(self, split: Split) -> tuple[Records | PartedRecords, Records]:
-        """Return the training and the scoring part of a split."""
+        """Return the training part and the scoring part of a split."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
         if key not in self._parts:
@@ -171,9 +173,10 @@ class Splitter:
         return self._parts[key]
 
     def rows(self, split: Split) -> tuple[Any, Any]:
-        """Return the positions of the records for training, and of the records for scoring.
+        """Return the positions of the training records, and the positions of the scoring records.
 
-        For the fold `TEST`, the latter are all positions in the dataset's test part.
+        For the fold `TEST`, the scoring records are all records of the dataset's test part, and
+        their positions count from its start.
         """
         data = self._dataset
         if split.fold == TEST:
@@ -194,7 +197,7 @@ class Splitter:
     def _find_scored_rows(self, split: Split) -> Any:
         labels, places = labels_for_folds(self._dataset)
         if split.holdout:
-            # Not cached: each hold-out belongs to one split.
+            # A hold-out is not cached, as only one split uses it.
             rng = self._stream(split, holdout=split.holdout)
             return draw_held_out(labels, split.holdout, rng)[places]
         key = (split.n_folds, split.partition)

@@ -1,8 +1,8 @@
-"""Accept stored runs of other code if a retrained sample has the same bits (`snakemake stamp`).
+"""Accept stored runs of older code if a retrained sample has the same bits (`snakemake stamp`).
 
-This is for changes that move or rename code. The runs of one learner that were trained by code with
-one checksum are a group. One run of each curve and ε of a group is retrained and compared with the
-stored run.
+This is for changes of the code that move or rename something. Runs are grouped by learner and by
+the checksum of the code that trained them. For each group, one run of each curve and ε is retrained
+and compared with the stored run.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
 from privcurve.stored import spoken
 
-# A group's sample takes at most this many estimated seconds, but has at least this many runs.
+# The retrained sample of a group of runs takes at most MOST_SECONDS estimated seconds, but has at
+# least LEAST_RUNS runs.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Maximum number of runs of a part at one ε that are looked up in the store. A single one could be
-# a run of a different group, as several versions of the code may have trained a part.
+# Maximum number of runs per part of a curve and ε that are looked up in the store. One is not
+# enough: several versions of the code may have trained a part.
 MOST_CANDIDATES = 20
-# Results that may differ between two trainings of a run.
+# Fields of a result that may differ between two trainings of the same run.
 TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):
-    """The part of a group that is in the file of one job.
+    """The runs of a group that are in the file of one job.
 
-    `name` says which runs of the curve these are, its grid or its fresh trainings (`Curve.names`);
-    `fact` is what the file's metadata contain about these runs (`Job.facts`).
+    `name` is the name of the curve's grid or of its fresh trainings (`Curve.names`); `fact` is what
+    the file's metadata contain about these runs (`Job.facts`).
     """
 
     job: Job
@@ -54,7 +55,7 @@ class _GroupedRuns(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """A stored run of a group."""
+    """A run of a group, with its stored result."""
 
     curve: Curve
     point: Point
@@ -68,9 +69,10 @@ class _Run(NamedTuple):
 
 
 def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
-    """Accept the groups of stored runs of other code whose retrained sample has the same bits.
+    """Retrain a sample of each group of runs of other code, and accept the groups with equal bits.
 
-    Calls `say` with a line for each group. Returns the learners of groups that are not accepted.
+    Calls `say` with a line for each group. Returns the learners of the groups that are not
+    accepted.
     """
     stamps = Stamps(STORE)
     refused = []
@@ -95,7 +97,7 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
 ) -> dict[tuple[str, str], list[_GroupedRuns]]:
-    """Return the runs in jobs' files that other code trained, grouped by learners and checksum."""
+    """Return the runs in files of jobs that other code trained, by learners and checksum."""
     groups: dict[tuple[str, str], list[_GroupedRuns]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         facts = job.facts
@@ -109,10 +111,10 @@ def _find_groups(
 
 
 def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
-    """Retrain a sample of a group, whose code has the checksum `code`.
+    """Retrain a sample of the runs that code with the checksum `code` trained, and compare results.
 
-    Returns the number of runs with the same bits, and a text on the first difference; without a
-    difference, the text is empty.
+    Returns the number of retrained runs with the same bits, and a text on the first difference; the
+    text is empty if there is no difference.
     """
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
@@ -126,7 +128,7 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
         if again["status"] != "ok":
             return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
-            # Values are compared as JSON texts, so that NaN equals NaN.
+            # Two NaN are unequal, but their JSON texts are equal.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
                 return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
         n_same += 1
@@ -134,12 +136,13 @@ def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
 
 
 def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
-    """Return a stored run of each curve and ε: the first by id, which is as good as random.
+    """Return one stored run for each curve and ε; more runs if these are too few.
 
-    If these are fewer than `LEAST_RUNS`, more runs follow.
+    There are at least `LEAST_RUNS` runs, if so many are stored. Runs are taken in the order of
+    their ids, which is as good as random.
     """
-    # Candidates are collected by the folder of the store, so that each folder is read once, and by
-    # id, as studies may share a run.
+    # Candidates are grouped by folder of the store, so that each folder is read once. Within a
+    # folder they are indexed by id, as two studies may have the same run.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
         curve = part.curve
@@ -161,7 +164,7 @@ def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
 
 
 def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]]:
-    """Return, by id, the first runs of a part at each ε; none if the data have changed."""
+    """Return up to `MOST_CANDIDATES` runs of a part at each ε, by id; none if the data changed."""
     curve, job = part.curve, part.job
     read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
     try:
@@ -178,7 +181,11 @@ def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]
 
 
 def _compare_selections(parts: Iterable[_GroupedRuns]) -> tuple[int, str]:
-    """Select settings again, once for each curve; results as in :func:`_compare_runs`."""
+    """Repeat the selection of settings for each curve, and compare the selected settings.
+
+    Returns the number of equal selections, and a text on the first difference, as in
+    :func:`_compare_runs`.
+    """
     n_same = 0
     for name, part in {str(part.curve.name): part for part in parts}.items():
         curve = part.curve

@@ -1,12 +1,12 @@
-"""The store of finished runs: append-only files with a line per run.
+"""Store finished runs in append-only files with one line per run.
 
 Each job appends to a file of its own. As no two jobs write to one file, duplicate jobs, killed jobs
-and network file systems do no harm. A line is a JSON object with a checksum, and is written at
-once. Torn lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk)
-are skipped.
+and network file systems do no harm. A line is a JSON object with a checksum, and is written in one
+call. Readers skip torn lines (a killed writer, a loss of power) and lines with a wrong checksum (a
+damaged disk).
 
-There is no index. A job reads all files of its folder, at a million lines per second, and keeps the
-runs whose ids it needs.
+There is no index. A job reads all files of its folder, about a million lines per second, and keeps
+the runs whose ids it needs.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from privcurve.files import append, write_errors
 
 logger = logging.getLogger(__name__)
 
-# A line is {"id":"…","result":{…},"code":"…","crc":"…"}: `code` is a checksum of the code that
-# trained the run (provenance.py), `crc` the CRC-32 of all before it, in eight digits. The id, of 64
-# characters, can be read without parsing. Earlier versions wrote no code.
+# Format of a line: {"id":"…","result":{…},"code":"…","crc":"…"}. `code` is a checksum of the code
+# that trained the run (provenance.py); lines of earlier versions lack it. `crc` is the CRC-32 of
+# all that precedes it, in eight digits. The id has 64 characters, so that it can be read without
+# parsing.
 START = b'{"id":"'
 ID = slice(len(START), len(START) + 64)
 CHECKSUM = b',"crc":"%08x"}'
@@ -37,22 +38,22 @@ CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Stored(NamedTuple):
-    """A finished run: its result, and a checksum of the code that trained it; empty if unknown."""
+    """The result of a finished run, and the checksum of its code (empty if unknown)."""
 
     result: dict[str, Any]
     code: str
 
 
 def _has(result: Mapping[str, object], score: str) -> bool:
-    """Return whether a result has a score.
+    """Return whether a result contains a score.
 
-    The score may be null for a measure of `NEW`: the learner then lacks the measure.
+    The score may be null if it is a measure in `NEW` that the learner lacks.
     """
     return result.get(score) is not None or (score in NEW and score in result)
 
 
 class Store:
-    """The finished runs in one folder, which is created when a run is added."""
+    """Reads and adds finished runs in one folder, which the first added run creates."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,10 +67,10 @@ class Store:
     ) -> dict[str, Stored]:
         """Return the stored results of the runs in `ids`, by id.
 
-        If the same code trained a run twice, the results differ only in timings, and the first one
-        by file name is returned. If different code trained a run, the first result for which
-        ``is_current(id, code)`` is true is returned; if it is true for no result, the last result.
-        Results without one of `scores`, which earlier versions stored, are ignored.
+        Results that lack one of `scores`, as earlier versions stored them, are ignored. If several
+        versions of the code trained a run, the result is the first one for which ``is_current(id,
+        code)`` is true, or else the last one. If the same code trained a run twice, the result is
+        the first one by file name, as the two differ only in timings.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():
@@ -84,7 +85,7 @@ class Store:
         return stored
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of all lines, without parsing results; an id may occur several times."""
+        """Yield the ids of all lines, without parsing results; ids may repeat."""
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
@@ -92,9 +93,9 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, run_id: str, result: dict[str, Any], code: str) -> None:
-        """Append one finished run, whose result is plain JSON.
+        """Append one finished run; `result` is plain JSON, `code` a checksum of the code.
 
-        Raises WriteError if that fails; earlier runs are kept.
+        Raises WriteError if the run cannot be written; earlier runs stay readable.
         """
         text = json.dumps({"id": run_id, "result": result, "code": code}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
@@ -102,7 +103,7 @@ class Store:
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")
 
     def check(self) -> None:
-        """Raise WriteError if runs can't be added. To be called before runs are trained."""
+        """Raise WriteError if runs cannot be added; to be called before the first training."""
         with write_errors(self.folder):
             self._open()
 
@@ -116,13 +117,13 @@ class Store:
         return self._file
 
     def close(self) -> None:
-        """Close the file; raise WriteError if the file system reports a failure only now."""
+        """Close the file; raise WriteError if the file system reports an error on closing."""
         if self._file is None:
             return
         file, self._file = self._file, None
         with write_errors(self.folder):
             try:
-                # A network file system may report a full disk only here.
+                # A network file system may report a full disk only at this point.
                 os.fsync(file.fileno())
             finally:
                 file.close()
@@ -135,12 +136,12 @@ class Store:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the text of each line that is neither torn nor damaged."""
+    """Yield the id and text of each complete line with a valid checksum; warn of other lines."""
     n_damaged = first = 0
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
-            # Begin at the last START: a torn line or NUL bytes may precede the complete line.
+            # Begin at the last START, as a torn line or NUL bytes may precede the complete line.
             start = line.rfind(START)
             text = line[start:]
             if start >= 0 and text.endswith(CHECKSUM % zlib.crc32(text[CHECKED])):

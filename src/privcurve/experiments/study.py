@@ -1,4 +1,4 @@
-"""A study: datasets × methods × ε × settings × splits, read from one YAML file."""
+"""Read a study from its YAML file: datasets, methods, ε, settings and splits."""
 
 from __future__ import annotations
 
@@ -17,71 +17,74 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# The measure that selects settings, unless a study names another one.
+# The measure by which settings are selected if the study names none.
 DEFAULT_METRIC = ACCURACY
-# `Output.word` of the output that needs AUC, even if no option of the study names it.
+# Name of an output that needs AUC, even if its options in the study do not mention AUC.
 PRICE = "price"
 
-# Values of the key `select`.
+# Values of the key `select`: select the best setting, or report all settings.
 BEST, ALL = "best", "all"
-# In the key `studies`, which lists studies by paper: the studies that belong to no paper.
+# If the key `studies` lists studies by paper: name of the list of studies without a paper.
 PACKAGE = "privcurve"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
 class StudyError(ExpectedError, ValueError):
-    """A study requests something unsupported; the message names file and request."""
+    """A study requests something unsupported; the message names the file and the request."""
 
 
 class Finalists(NamedTuple):
-    """A second round of the selection of settings, for learners with noise.
+    """The size of the second round of the selection of settings, for learners with noise.
 
-    The few best settings of the cross-validation at an ε are trained again, as the noise of a
-    single fit may have favoured the best one.
+    The best settings of the cross-validation at an ε are trained again, because the noise of a
+    single fit may have favoured one of them.
     """
 
-    settings: int  # how many settings are trained again
-    draws: int  # how often per fold
+    settings: int  # number of best settings that are trained again
+    draws: int  # number of new trainings of each such setting, per fold
 
 
 @dataclass(frozen=True)
 class Study:
-    """A named experiment."""
+    """A named experiment: the methods to train, the datasets and splits, and the outputs."""
 
     name: str
     title: str
     datasets: tuple[str, ...]
-    folds: int  # folds of the stratified cross-validation; 0 with hold-outs
-    # Number of fresh trainings of a selected setting, or of hold-outs; 0 if the only runs are those
-    # of the folds.
+    folds: int  # number of folds of the stratified cross-validation; 0 with hold-outs
+    # Number of fresh trainings of each selected setting, or of hold-outs; 0 if each point is
+    # trained once on each fold and not afresh.
     repeats: int
-    figure: str  # file name of its figure, without extension
+    figure: str  # file name of the study's figure, without extension
     methods: Mapping[str, Method]  # empty if the study combines tables of other studies
-    # The second round of the selection; None if the study has one round only.
+    # The second round of the selection; None if there is only one round.
     finalists: Finalists | None = None
-    paper: str | None = None  # the paper whose figures it reproduces
-    # A message for each entry whose learner needs a package that is not installed.
+    paper: str | None = None  # name of the paper that the study belongs to
+    # For each entry of `learners` that needs a package which is not installed: a message.
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
     metric: str = DEFAULT_METRIC  # measure by which settings are selected
-    # `best`: one setting is selected at each ε; `all`: no selection, all runs are results.
+    # `best`: one setting is selected at each ε. `all`: no setting is selected, and the results are
+    # the runs of all settings.
     select: str = BEST
-    neighbours: str | None = None  # the requested relation; None for each learner's default
-    # `Output.word` and options of each output, in the order of the file.
+    # Requested neighbouring relation; None for each learner's default.
+    neighbours: str | None = None
+    # The name (`Output.word`) and the options of each output, in the order of the file.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    # Whether the key `epsilons` has no effect, as each private learner has its own.
+    # Whether the study's key `epsilons` has no effect, because each private learner has its own ε.
     idle_epsilons: bool = False
-    # Studies whose tables this study combines; it then trains nothing.
+    # Names of studies whose tables this study combines; if there are any, it trains nothing itself.
     studies: tuple[str, ...] = ()
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """The facts about the study on which :func:`.readiness.check` of a dataset depends."""
+        """What :func:`.readiness.check` depends on: if it changes, the check is repeated."""
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        # Learners matter only if the metric needs probabilities, which not every learner has.
+        # Only the log loss depends on the learners: it needs probabilities, which some learners
+        # lack.
         by_loss = MEASURES[self.metric].needs == CHANCES
         learners = {method.learner for method in self.methods.values()} if by_loss else ()
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
@@ -92,7 +95,7 @@ class Study:
         return sorted({name for method in self.methods.values() for name in method.own_learners})
 
     def shows(self, measure: str) -> bool:
-        """Return whether settings are selected by a measure, or an output needs it."""
+        """Return whether the study needs `measure`, to select settings or for an output."""
         is_used = any(
             (word == PRICE and measure == AUC)
             or measure in (*options.values(), *(options.get("measures") or ()))
@@ -102,23 +105,23 @@ class Study:
 
     @property
     def selection_splits(self) -> list[Split]:
-        """The splits on which settings are compared to select one."""
+        """The splits on which settings are trained to select one of them."""
         if self.holdout:
             return holdout_splits(self.holdout, self.repeats, fresh=False)
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the second round: the selection's splits, once for each draw."""
+        """Return the splits of the selection's second round: `selection_splits`, `draws` times."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
         """Return the splits of the fresh trainings of a setting, whose scores are the results.
 
-        On a dataset with a test part each repeat trains on the entire training part. On other
-        datasets each repeat scores one fold of a new partition into `folds` folds: the first
-        `folds` repeats score the folds of one partition, the next repeats the folds of another.
-        Hold-outs, and a study without repeats, are the same for both kinds of datasets.
+        If the dataset has a test part, each repeat trains on the entire training part. If it has
+        none, each repeat scores one fold: the first `folds` repeats score the folds of one new
+        partition, the next `folds` repeats the folds of another, and so on. A study with hold-outs
+        or without repeats uses the same splits for both kinds of datasets.
         """
         n, repeats = self.folds, range(1, self.repeats + 1)
         if self.holdout:
@@ -129,18 +132,19 @@ class Study:
 
 
 def load(path: Path) -> Study:
-    """Read a study file that is valid under the study schema.
+    """Read a study from a file that has passed the study schema.
 
     Raises StudyError if a learner, parameter, ε, δ or calibration is not allowed, a grid is empty,
-    keys contradict each other, curves are indistinguishable, or no learner's package is installed.
+    keys contradict each other, curves are indistinguishable, or the packages of all learners are
+    missing.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
-    """Build a study from the content of its file; errors as in :func:`load`.
+    """Build a study from the content of its file; raises StudyError as :func:`load` does.
 
-    Messages name the file by `where`.
+    `where` names the file in messages.
     """
     try:
         if "studies" in raw:
@@ -162,8 +166,8 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     selected = raw.get("select") != ALL
     try:
         for label, spec in learners.items():
-            # Entries are checked even if their package is missing, so that the validity of a file
-            # does not depend on what is installed.
+            # An entry is checked even if its package is missing, so that a file is valid or invalid
+            # on all machines alike.
             checked = {method.name: method for method in methods(label, spec, raw)}
             legends.check_curves([*checked.values()], all_methods, selected=selected)
             all_methods += checked.values()
@@ -202,8 +206,8 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the names of the studies that a study combines, from its key `studies`.
 
-    The key has a list, or a list for each paper. Lists of papers that are not installed are left
-    out; the list of `PACKAGE` has studies that belong to no paper.
+    The key has a list, or a list for each paper and, under `PACKAGE`, for studies without a paper.
+    Lists of papers that are not installed are ignored.
     """
     if not isinstance(studies, Mapping):
         return tuple(studies)
@@ -212,7 +216,7 @@ def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple
 
 
 def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
-    """Raise ValueError if a study that combines other studies has keys of a study that trains."""
+    """Raise ValueError if a study that combines other studies has keys for training."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
@@ -235,7 +239,7 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:
-    """Raise ValueError if keys of a study that trains contradict each other."""
+    """Raise ValueError if the keys of a study that trains contradict each other."""
     resampling = [key for key in ("folds", "repeats") if key in raw]
     splits, select_all = raw.get("splits"), raw.get("select") == ALL
     if splits is None and len(resampling) < 2:
@@ -247,13 +251,13 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} is given with 'splits', which replaces it: keep one")
     if splits is not None and set(splits) not in ({"holdout", "repeats"}, {"folds"}):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
-    # also refuses NaN, which schemas accept
+    # The form `not … > 0` also refuses NaN, which the schema accepts.
     if splits is not None and not splits.get("holdout", 1) > 0:
         raise ValueError("splits: holdout must be a share, such as 0.1")
     if splits is not None and "folds" in splits and not select_all:
         raise ValueError(
-            "splits: folds alone need 'select: all', whose runs they are; to select and train "
-            "afresh, give the study 'folds' and 'repeats'"
+            "splits: folds alone need 'select: all'; to select settings and train them afresh, "
+            "give the study 'folds' and 'repeats' in place of 'splits'"
         )
     if select_all and "finalists" in raw:
         raise ValueError(
@@ -267,7 +271,7 @@ def _check_words(raw: Mapping[str, Any]) -> None:
 
 
 def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the name and the options of an entry of `outputs`."""
+    """Return the name and the options of an item in the list `outputs`."""
     if isinstance(item, str):
         return item, {}
     ((name, options),) = item.items()
@@ -275,10 +279,9 @@ def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Yield a note on each method with private selection: the part of ε that a training gets.
+    """Yield a note for each method with private selection: the part of ε left for a training.
 
-    The computation takes a tenth of a second per method. Raises StudyError if nothing remains for
-    the training.
+    The computation takes a tenth of a second per method. Raises StudyError if nothing is left.
     """
     for method in study.methods.values():
         if method.tune is not None:
@@ -290,11 +293,11 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
-    """Check a study against the descriptions of its datasets, and yield notes for its user.
+    """Check a study against the descriptions of its datasets, and yield notes for the user.
 
-    Raises StudyError if a neighbouring relation has no meaning on a dataset, a dataset has more
-    classes than a learner supports, a learner does not support the unit of privacy, or it needs all
-    records in memory and the dataset is partitioned.
+    Raises StudyError if a neighbouring relation has no meaning on a dataset, if a dataset has more
+    classes than a learner supports, if a learner does not support the unit of privacy, or if a
+    learner needs all records in memory but the dataset is partitioned.
     """
     partial = [method for method in study.methods.values() if method.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -328,9 +331,10 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
-    """Raise StudyError if a learner does not support the ε and δ of one record.
+    """Raise StudyError if a learner does not support the ε and δ that are left for one record.
 
-    They are the part of the ε and δ of a person that remains for one of the person's records.
+    The ε and δ of a person are divided among the person's records; a learner may refuse the small ε
+    or δ of one record.
     """
     assert about.unit is not None
     for method in study.methods.values():
@@ -339,8 +343,8 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
             budget = dict(zip(("epsilon", "delta"), per_record, strict=True))
             if why := method.learner_entry.refuses(**budget):
                 raise StudyError(
-                    f"{where}: {method.name} at epsilon = {epsilon:g} of persons of at most "
-                    f"{about.unit.at_most} records ({about.name}): {why} of one record"
+                    f"{where}: {method.name}: epsilon = {epsilon:g} protects persons with at most "
+                    f"{about.unit.at_most} records ({about.name}); for one record, {why}"
                 )
 
 
@@ -371,7 +375,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         instead = f" ({', '.join(of_two)})" if of_two else ""
         raise StudyError(
             f"{where}: {'; '.join(refused)}; {about.name} has {n_classes} (label: classes in "
-            f"{about.path}). Leave the dataset out or make it one of two{instead}: based_on: "
+            f"{about.path}). Leave the dataset out; or give it two classes{instead}, by based_on: "
             f"{about.name} with another label; or use learners for more classes: "
             f"{', '.join(registry.multiclass_names())}"
         )

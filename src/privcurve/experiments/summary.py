@@ -1,6 +1,6 @@
-"""Progress of a study: finished, failed and remaining runs, and the remaining time.
+"""Report the progress of studies: finished, failed and remaining runs, and the remaining time.
 
-Of finished jobs only the metadata of their files are read, of other jobs only the ids of their
+For finished jobs only the metadata of their files are read, for other jobs only the ids of their
 stored runs. This is fast, and works while the workflow runs.
 """
 
@@ -24,13 +24,13 @@ from privcurve.experiments.store import Store
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a study or of a part of it."""
+    """Numbers of runs of a study or of a part of it, and what remains to be done."""
 
-    runs: int = 0  # all requested runs
+    runs: int = 0  # number of all requested runs
     done: int = 0
     failed: int = 0
-    seconds_left: float = 0.0  # estimated seconds of the remaining runs on one core
-    jobs_left: int = 0  # unfinished jobs: at most this many cores can share the remaining runs
+    seconds_left: float = 0.0  # estimated seconds to train the remaining runs on one core
+    jobs_left: int = 0  # number of unfinished jobs: more cores than jobs do not help
 
     @property
     def to_do(self) -> int:
@@ -42,9 +42,9 @@ class Progress:
 
 
 def progress(study: StudyJobs) -> Progress:
-    """Return the progress of a study.
+    """Return the progress of a study, from the files below the working directory.
 
-    Results are read below the working directory. On a dataset without an encoding no run is done.
+    No run counts as done on a dataset that is not encoded.
     """
     facts = {name: fact for job in study.jobs.values() for name, fact in job.facts.items()}
     total = Progress()
@@ -62,13 +62,14 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # The facts count all runs; rows would not do, as runs of the second round have none.
+            # Runs are counted by the metadata, not by rows, as the selection's second round writes
+            # no rows.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += part.grid_seconds * done["trained"] / done["rows"]
-        # How many times longer runs of this curve took than estimated; 1 if none is finished.
+        # Measured over estimated seconds of the curve's finished runs; 1 if no run is finished.
         scale = measured / estimated if estimated else 1.0
         for name, part in left.items():
             total += _estimate(part, name, left, ids, stored_ids, scale)
@@ -83,25 +84,27 @@ def _estimate(
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of runs that no finished job has, from the runs in the store.
+    """Return the progress of runs that are in no finished job's file, from their ids in the store.
 
     Parameters
     ----------
     part, name
-        The runs are the runs of `part` that are called `name`.
+        The runs are the runs of `part` with this name (`Curve.names`).
     unfinished
-        The names of all such runs of the curve.
+        The names of all runs of the curve that are in no finished job's file.
     ids, stored
-        Ids of the curve's runs, and shortened ids of stored runs; None without encoded data.
+        An object that computes the ids of the curve's runs, and shortened ids of stored runs; None
+        if the dataset is not encoded.
     scale
-        Factor for the estimated seconds.
+        Factor by which runs of the curve took longer than estimated.
     """
     due: tuple[Runs, ...] = part.grid
     n_runs, seconds = part.n_grid, part.grid_seconds
     if part.is_fresh(name):
         n_runs, seconds = part.n_fresh, part.fresh_seconds
-        # The selected points are not known yet, so that stored runs of all points are counted, even
-        # of an earlier selection; none before the runs on which the selection depends are finished.
+        # The selected settings are not known yet. So stored runs of all settings count, even if an
+        # earlier selection led to them; they count only after the runs that the selection reads are
+        # finished.
         splits = (*(part.final_splits if part.chooses else ()), *part.fresh)
         before = [*part.names[:-1], *(one for source in part.reads for one in source.names)]
         is_early = any(one in unfinished for one in before)
@@ -114,12 +117,12 @@ def _estimate(
 
 
 def _shorten_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
-    """Return ids shortened to eight bytes: a million need little memory, and stay distinct."""
+    """Return the first eight bytes of each id, which save memory and distinguish a million ids."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 
 
 def table(studies: Mapping[str, Progress], cores: int) -> str:
-    """Write the progress of studies as a table, with a total line.
+    """Return the progress of studies as a text table; several studies get a line with the total.
 
     `cores` is the number of cores (on a cluster, of jobs) that work at the same time.
     """
@@ -128,8 +131,8 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     of_all = {"total": sum(studies.values(), Progress())} if len(studies) > 1 else {}
     rows = []
     for name, p in {**studies, **of_all}.items():
-        # Percentages are rounded down, so that 100 means all. A study that only combines tables of
-        # other studies has no runs.
+        # Percentages are rounded down, so that 100 means that all runs are done. A study that only
+        # combines tables of other studies has no runs.
         percent = f"{math.floor(1000 * p.done / p.runs) / 10:.1f}" if p.runs else "–"
         rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _write_duration(p, cores)])
     return tabulate(

@@ -1,4 +1,4 @@
-"""Train and score runs: reuse stored results, train the rest, and append each result."""
+"""Train and score runs: reuse stored results, train the missing runs, and store their results."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from privcurve.experiments.runs import Run, RunIds
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# One call of a learner trains several runs, which share work on the data: at most this many, and
-# only as many as take about this many seconds, which a killed job loses.
+# One call of a learner trains a batch of runs, which share work on the data. A batch has at most
+# LARGEST_BATCH runs and takes about SECONDS_PER_BATCH, as a killed job loses its batch.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
@@ -44,7 +44,7 @@ def fit_method(
 ) -> list[Any]:
     """Train a method on the records `train` of a dataset; return a fitted learner for each run.
 
-    Each run has its own random stream. If the unit of privacy of the dataset is a person, the
+    Each run uses the random stream of its id. If the dataset protects persons, the privacy
     statements of the learners are about persons.
     """
     for run in runs:
@@ -52,8 +52,8 @@ def fit_method(
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
-        # Under add-remove the number of records is secret. A study treats the number rounded to its
-        # first digit as public, and the statement says so.
+        # Under add-remove the number of records is secret. A study passes this number rounded to
+        # its first digit as a public estimate, and the privacy statement says so.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [
         {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
@@ -66,13 +66,13 @@ def fit_method(
 
 
 def forget_peak() -> None:
-    """Reset the peak that :func:`peak_memory` returns; only Linux supports this."""
+    """Reset the peak that :func:`peak_memory` returns; has an effect only on Linux."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", "ascii")
 
 
 def peak_memory() -> float | None:
-    """Return the peak memory of this process in MiB; None if the system has no file with it."""
+    """Return the peak memory of this process in MiB; None if the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     except OSError:
@@ -82,12 +82,12 @@ def peak_memory() -> float | None:
 
 
 class Trainer:
-    """Trains the runs of one method on one dataset.
+    """Trains the runs of one method on one dataset, and appends their results to the store.
 
-    Results are appended to a folder of `store`. Trainers with the same dataset, seed and share may
-    have the same `splitter`. A run is retrained if its stored result lacks one of the `scores` (see
-    `Curve.scores`) or, with `fresh`, if other code trained it. The attributes ``n_…`` and
-    `training_seconds` are totals over all calls of :meth:`run`.
+    `store` is the folder of the store. Trainers with the same dataset, seed and share of the
+    training records can use the same `splitter`. A run is retrained if its stored result lacks one
+    of the `scores` (see `Curve.scores`) or, with `fresh`, if other code trained it. The attributes
+    ``n_…`` and `training_seconds` are totals over all calls of :meth:`run`.
     """
 
     def __init__(
@@ -109,16 +109,16 @@ class Trainer:
         self._splitter = splitter or Splitter(dataset, seed, method.train_share)
         self._folder = store / dataset.name / method.learner
         self._stamps = Stamps(store)
-        # Which code trained the runs so far, both stored and new ones.
+        # Number of runs so far, both stored and new, by the code that trained them.
         self.trained: Trained = {}
         self._version = method.version
-        self._learners: dict[str, str] = {}  # names of a setting's learners, by the setting
+        self._learners: dict[str, str] = {}  # result of `Method.learners` by setting, cached
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts for a job's file: the checksum of the data, and numbers of runs and seconds."""
+        """Metadata for a job's file: the checksum of the data, numbers of runs, and seconds."""
         return {
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
@@ -128,14 +128,15 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train the runs that are not stored; return a row per run.
+        """Train the runs that are not stored; return a row for each run, stored or not.
 
-        The rows are sorted by ε, setting, repeat and fold.
+        `tasks` are the runs, as pairs of a point and a split. Rows are sorted by ε, setting, repeat
+        and fold.
         """
         runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
         learners = {name: self._learners_of(run.point) for name, run in runs.items()}
-        # Computed now, as files may be edited during training.
+        # Checksums are computed before the training, as files may be edited during it.
         codes = {one: checksum(one) for one in {*learners.values()}}
 
         def is_current(name: str, code: str) -> bool:
@@ -172,7 +173,7 @@ class Trainer:
         return rows
 
     def train_again(self, point: Point, split: Split) -> dict[str, Any]:
-        """Train a run, whether it is stored or not, and return its result without storing it."""
+        """Train a run even if it is stored, and return its result without storing it."""
         (result,) = self._fit([self._ids.run(point, split)], *self._splitter.parts(split))
         return result
 
@@ -182,7 +183,7 @@ class Trainer:
         return self._learners[point.text]
 
     def _count(self, codes: Iterable[tuple[str, str]]) -> None:
-        """Count runs by their learners and the code that trained them."""
+        """Add runs to `trained`; `codes` has the learners and the code's checksum of each run."""
         counts: dict[str, dict[str, int]] = {}
         for learners, code in codes:
             of_code = counts.setdefault(learners, {})
@@ -209,7 +210,7 @@ class Trainer:
         for split in sorted({run.split for run in runs}, key=lambda s: (s.repeat, s.fold)):
             train, scored = self._splitter.parts(split)
             queue = [run for run in runs if run.split == split]
-            # Runs with equal settings are put into one batch, as a kernel trains them together.
+            # Runs with equal settings go into one batch, as kernels train these together.
             queue.sort(key=lambda run: (run.point.text, run.point.epsilon))
             while queue:
                 size = self._choose_batch_size(queue[0], train)
@@ -217,7 +218,7 @@ class Trainer:
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
-        """Return the maximum ε and δ of a point's statement; None without privacy."""
+        """Return the ε and δ that the privacy statement may have at most; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
     def _choose_batch_size(self, run: Run, train: Records | PartedRecords) -> int:
@@ -243,7 +244,8 @@ class Trainer:
             ]
         except Exception as error:
             if len(runs) > 1:
-                # One failing setting must not fail the others of its batch.
+                # Each run is trained alone, so that the failing one does not fail the others of the
+                # batch.
                 return [self._fit([run], train, scored)[0] for run in runs]
             logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started

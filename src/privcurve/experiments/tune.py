@@ -1,6 +1,6 @@
-"""The key `tune` of a study: private selection, whose cost is part of ε.
+"""Handle the key `tune` of a study: private selection of a setting, whose cost is part of ε.
 
-Each training then selects its setting on the records, within its own ε.
+Each training then selects its setting on its training records, within its own ε.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import PROVED
 
-# Keys under `tune` that are parameters of the learner `tuned`, which selects.
+# Keys under `tune` that set parameters of the learner `tuned`, which makes the selection.
 _PARAMETERS = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Raise ValueError if an entry of a study's learners has a key that contradicts its `tune`."""
+    """Raise ValueError if an entry of a study's learners contradicts its key `tune`."""
     if "grid" in spec:
         raise ValueError(
             "'grid' and 'tune' exclude each other: settings of 'grid' are tuned outside the "
@@ -40,15 +40,16 @@ def check(spec: Mapping[str, Any]) -> None:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the only setting of the learner `tuned`, which names what it selects from.
+    """Return the only setting of the learner `tuned`: the learner to tune, and its grid.
 
-    `entry` is the learner to be tuned, `tune` the content of the key.
+    `entry` is the registry's entry of the learner to tune, `fixed` its fixed parameters, and `tune`
+    the content of the key `tune`.
     """
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     parameters = {word: tune[word] for word in _PARAMETERS if word in tune}
     content = {"learner": entry.name, "settings": axes, **parameters}
     try:
-        registry.check_parameters(tuning.NAME, content)
+        registry.entry(tuning.NAME).check_parameters(content)
     except ValueError as error:
         raise ValueError(f"tune: {error}") from None
     tuning.candidates_of(entry.name, axes)
@@ -58,7 +59,7 @@ def setting(
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
     """Return a sentence on the part of each ε that private selection leaves for a training.
 
-    `chosen` is the result of :func:`setting`. Raises ValueError if nothing remains.
+    `chosen` is the result of :func:`setting`. Raises ValueError if nothing is left.
     """
     parameters = registry.entry(tuning.NAME).complete(chosen)
     shape = [parameters[word] for word in _PARAMETERS]

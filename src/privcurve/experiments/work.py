@@ -1,4 +1,4 @@
-"""Execute a job: train its curves one after another, select settings, and write its file."""
+"""Execute a job: train its curves one after another, select settings, and write the job's file."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from privcurve.tables.table import read_table
 
 
 def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None:
-    """Train the runs of a job that are not in the store, and write its file.
+    """Train the runs of a job that are not in the store, and write the job's file.
 
-    `started` is the time by `time.perf_counter` at which the process began; default: now. If
-    `fresh`, stored runs of other code are retrained.
+    `started` is the value of `time.perf_counter` when the process began; default: now. If `fresh`,
+    stored runs of other code are retrained.
 
-    Raises DatasetError if a dataset has no encoding, or one from an earlier description;
-    IncompleteError if a file that the selection reads is missing, damaged, or of other data;
-    WriteError if the store or the file is not writable.
+    Raises DatasetError if a dataset is not encoded, or if its description has changed since the
+    encoding; IncompleteError if a file that the selection reads is missing, damaged, or has runs of
+    other data; WriteError if the store or the file is not writable.
     """
     read = cache(datasets.read_coded)
 
-    # Curves on the same data mostly have the same splits, and then use one splitter's cache.
+    # Curves on the same data share a splitter, whose cache has the parts of their common splits.
     @cache
     def splitter_of(folder: Path, seed: Seed, share: float) -> Splitter:
         return Splitter(read(folder), seed, share)
@@ -80,9 +80,11 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 
 
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
-    """Return `trained`, with the code that trained and selected what the fresh trainings depend on.
+    """Return `trained` with this part's selections and with the code on which its runs depend.
 
-    `grid` is the entry of the curve's grid in `Job.facts`, if the same job trained it.
+    The code that trained the grid, or selected settings, gets 0 runs: the job that did this counts
+    them. With the code listed, a change of it makes the fresh trainings outdated. `grid` is the
+    entry of the curve's grid in `Job.facts` if the same job trained it, else None.
     """
     read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
     for source in curve.reads:
@@ -96,10 +98,10 @@ def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | No
 
 
 def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFrame:
-    """Return the selected settings of a curve, a row per ε.
+    """Return the selected settings of a curve: one row per ε.
 
-    If the study has a second round of the selection, `trainer` trains it. `grid` has the runs of
-    the curve's grid if this job trained them; otherwise they are read from other jobs' files.
+    `trainer` trains the second round of the selection, if the study has one. `grid` has the runs of
+    the curve's grid if this job trained them; if None, they are read from other jobs' files.
     """
     metric, finalists = curve.study.metric, curve.finalists
     if curve.skips_grid:
@@ -120,14 +122,14 @@ def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFram
 
 
 def write_selected(frame: pd.DataFrame) -> str:
-    """Write selected settings as CSV, with all digits."""
+    """Write selected settings as CSV, with all digits of floats."""
     return stored_frame(frame).to_csv(index=False, float_format="%.17g")
 
 
 def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Iterator[pd.DataFrame]:
-    """Yield the runs of a grid in pieces, with all runs of a setting in one piece.
+    """Yield the runs of a grid in several frames; all runs of a setting are in the same frame.
 
-    Reading in pieces keeps memory from growing with the study.
+    Reading frame by frame keeps the memory independent of the size of the study.
     """
     if grid is not None:
         yield spoken_frame(grid.select(columns).to_pandas())
@@ -136,8 +138,8 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
     for part in curve.reads:
         frame = Job((part,)).read_grid(part, columns, checksum)
         frame = pd.concat([begun, frame]) if len(begun) else frame
-        # The last settings of a part may have runs on other splits in the next part: keep them
-        # until then.
+        # The next part may have further runs of this part's last settings, on other splits: hold
+        # the last settings back until then.
         points, splits = part.grid[-1]
         last = [p.text for p in points] if len(splits) < len(curve.splits) else []
         is_last = frame["setting"].isin(last)
@@ -147,6 +149,6 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
-    """Return the points of a curve that `pairs` names: pairs of ε and setting (canonical JSON)."""
+    """Return the points of a curve that match one of `pairs`: ε and setting (canonical JSON)."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

@@ -1,1 +1,1 @@
-"""Figures and pages: their style, labels, and how they are saved together with their data."""
+"""Style figures and pages, place labels, and save figures together with their data."""

@@ -1,6 +1,6 @@
-"""Names of lines in a figure, placed so that they cover little.
+"""Write the names of lines into a figure, where they cover little.
 
-Names of horizontal lines are placed where there is room, names of curves at their right ends.
+The name of a horizontal line goes where there is room, the name of a curve to its right end.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 FONT_SIZE = 6.5
-LONGEST_NAME = 22  # characters per line of a curve's name
+LONGEST_NAME = 22  # characters per line of a name at a curve's end
 GAP = 1.2  # points between a line and its name
-# Where the name of a horizontal line can be. PLACES: horizontal position in the panel (0 to 1) and
-# alignment, in order of preference. STEPS: distance from the line, in heights of a name.
+# Positions to try for the name of a horizontal line. PLACES has horizontal positions in the panel
+# (0 to 1) with the alignment of the text, best first. STEPS are distances from the line, in heights
+# of a name.
 PLACES = (
     (0.985, "right"),
     (0.015, "left"),
     *((percent / 100, "center") for percent in range(15, 90, 5)),
 )
 STEPS = (0, 1, 2)
-# Costs of a position: the cheapest is used. A covered pixel of a curve costs 1.
-COVERS_NAME = 1e6  # another name is covered
-LEAVES_PANEL = 1e5  # the name extends beyond the panel
-COVERS_LINE = 0.5  # per covered pixel of a horizontal line
-PIXELS_OF_A_MARK = 80  # a covered marker costs as much as this many pixels
+# Costs of a position; the name goes to the cheapest one. A covered pixel of a curve costs 1.
+COVERS_NAME = 1e6  # for each other name that is covered
+LEAVES_PANEL = 1e5  # if the name extends beyond the panel
+COVERS_LINE = 0.5  # for each covered pixel of a horizontal line
+PIXELS_OF_A_MARK = 80  # a covered marker costs as much as this many pixels of a curve
 
 
 def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
@@ -47,7 +48,8 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     lines = _join_near(panel, lines)
     heights = [_measure_height(panel, line) for line, _ in lines]
     boxes: list[Bbox] = []
-    # Outermost lines first: as one of their sides is free, their names take no room from others.
+    # Names of the outermost lines are placed first: beyond these lines there is room that no other
+    # name needs.
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]
@@ -79,9 +81,9 @@ def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
 
 
 def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
-    """Move labels up that would overlap a label below them.
+    """Move labels up if they overlap a label below.
 
-    The figure must have its final layout. `pixels` is the number of pixels per point.
+    The figure must have its final layout. `pixels` is the number of pixels per point (1/72 inch).
     """
     top = -np.inf
     boxes = {label: label.get_window_extent() for label in labels}
@@ -95,9 +97,9 @@ def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
 def _write(
     panel: Axes, text: str, line: Line2D, place: Any, offset: tuple[float, float], **look: Any
 ) -> Annotation:
-    """Write the name of a line at `place`, moved by `offset` points.
+    """Write a name in the colour of `line` at `place`, moved by `offset` points.
 
-    `place` is a pair: a share of the panel's width, and a y value.
+    `place` is a pair: a share of the panel's width, and a y value of the data.
     """
     look |= {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points"}
     look |= {"fontsize": FONT_SIZE, "color": line.get_color(), "annotation_clip": False}
@@ -112,10 +114,10 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Return the lines to label, from top to bottom, with their names.
+    """Return the lines to label with their names, from top to bottom.
 
-    If two lines are closer than half a name's height, the upper one gets the names of both. Three
-    names are not joined, as they would be wider than a panel.
+    If two lines are closer than half the height of a name, the upper line gets both names. A third
+    name is not joined, as the text would be wider than a panel.
     """
     near = 0.5 * FONT_SIZE * panel.figure.dpi / 72
     joined: list[tuple[Line2D, str]] = []
@@ -139,9 +141,9 @@ def _measure_height(panel: Axes, line: Line2D) -> float:
 
 
 def _trace_curves(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
-    """Return points along the curves of a panel, without `lines`, as pixels of shape (n, 2).
+    """Return points along the curves of a panel in pixels, shape (n, 2); `lines` are skipped.
 
-    Neighbouring points are at most a pixel apart. Markers count as `PIXELS_OF_A_MARK` points.
+    Neighbouring points are at most a pixel apart. A marker counts as `PIXELS_OF_A_MARK` points.
     """
     points = [np.empty((0, 2))]
     for curve in panel.get_lines():
@@ -169,8 +171,8 @@ def _count_covered(
 ) -> float:
     """Return the cost of a name at the position `box`.
 
-    `points` are points of curves, `heights` the heights of horizontal lines, `others` the boxes of
-    other names, all in pixels.
+    `points` are points of curves, `heights` are the heights of horizontal lines, and `others` are
+    the boxes of other names, all in pixels.
     """
     x, y = points.T
     inside = (x > box.x0 - 5) & (x < box.x1 + 5) & (y > box.y0 - 4) & (y < box.y1 + 4)

@@ -1,6 +1,7 @@
-"""A document of headings, texts, lists, tables and pictures, as Markdown and as one HTML page.
+"""Write a document of headings, texts, lists, tables and pictures as Markdown or as an HTML page.
 
-The page needs no network and runs no script, so its content is the same for everybody.
+The HTML page requests nothing from the network and runs no script, so that all readers see the
+same.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from tabulate import tabulate
 
 from privcurve.figures import pictures
 
-# The style of pages and of their pictures.
+# Style sheet of HTML pages and of their pictures.
 CSS = Path(__file__).with_name("page.css")
 
 
 class Heading(NamedTuple):
-    """The title of a section."""
+    """The title of a section; `level` is the level in HTML (2 for h2)."""
 
     text: str
     level: int = 2
 
 
 class Text(NamedTuple):
-    """A paragraph; warnings and answers are highlighted."""
+    """A paragraph; a warning or an answer is highlighted."""
 
     text: str
     warning: bool = False
@@ -35,32 +36,32 @@ class Text(NamedTuple):
 
 
 class Points(NamedTuple):
-    """A list."""
+    """A bulleted list."""
 
     items: tuple[str, ...]
 
 
 class Links(NamedTuple):
-    """A list of links to headings of the page."""
+    """A list of links to headings of the same page."""
 
     headings: tuple[str, ...]
 
 
 class Code(NamedTuple):
-    """Preformatted text, whose lines are kept."""
+    """Preformatted text, whose line breaks stay."""
 
     text: str
 
 
 class Rows(NamedTuple):
-    """A table."""
+    """A table with a header."""
 
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
 
 
 class Picture(NamedTuple):
-    """A picture made by :mod:`privcurve.figures.pictures`, with a title and a caption."""
+    """A picture, as HTML from :mod:`privcurve.figures.pictures`, with a title and a caption."""
 
     html: str
     caption: str = ""
@@ -68,7 +69,7 @@ class Picture(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A part of the page that is hidden until a reader opens it or prints the page."""
+    """Blocks of a page that are hidden until the reader unfolds them or prints the page."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -79,18 +80,18 @@ Block = Heading | Text | Points | Links | Code | Rows | Picture | Folded
 
 
 class Page(NamedTuple):
-    """A document."""
+    """A document: a title and a sequence of blocks."""
 
     title: str
     blocks: tuple[Block, ...]
 
     def markdown(self) -> str:
-        """Return the document as Markdown, without its pictures and its folded parts."""
+        """Return the document as Markdown, without pictures, links and folded blocks."""
         parts = [f"# {_escape(self.title)}", *map(_markdown, self.blocks)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def html(self) -> str:
-        """Return the document as one HTML file."""
+        """Return the document as a complete HTML file."""
         body = "\n".join(map(_html, self.blocks))
         title = html.escape(self.title)
         return (
@@ -122,7 +123,7 @@ def _markdown(block: Block) -> str:
             return ""
 
 
-# Characters with a meaning in Markdown; names of columns may contain them.
+# Escapes of characters with a meaning in Markdown, which names of columns may contain.
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<[]"} | {"\n": " "})
 
 

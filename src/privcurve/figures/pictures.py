@@ -1,9 +1,9 @@
-"""Pictures as HTML and SVG, for pages: without scripts, for any width and colour scheme.
+"""Draw pictures for pages as HTML and SVG, without scripts, for any width and colour scheme.
 
-Curves and bands are drawn in an SVG that is stretched to the width of the page; the thickness of
-lines is kept. Texts and dots are HTML, positioned by shares of the picture's width and height.
-Matplotlib is not used: it is in the extra `workflow`, which a release does not need, and its SVG
-has a fixed width.
+Curves and bands are drawn in an SVG that is stretched to the width of the page; lines keep their
+thickness. Texts and dots are HTML, positioned by shares of the picture's width and height.
+Matplotlib is not used: a release does not need the extra `workflow`, which contains it, and
+Matplotlib's SVG has a fixed width.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from privcurve.figures.style import COLOURS, DARK
 from privcurve.numerals import two_digits
 
-# Height of a name next to a picture, as a share of the picture's height.
+# Height of a name at the end of a curve, as a share of the picture's height.
 NAME_HEIGHT = 0.064
 
 
 class Point(NamedTuple):
-    """A value with its error, and the text of its tooltip."""
+    """A point of a curve, with the error of y and the text of its tooltip."""
 
     x: float
     y: float
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A named curve; `colour` is an index into the palette, None for grey without a name.
+    """A named curve; `colour` is an index into the palette, or None for a grey curve without name.
 
     NaN values are drawn as gaps; at least one y must be finite.
     """
@@ -44,10 +44,10 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A wanted y, the x at which a curve reaches it, and the range of uncertainty of that x."""
+    """A wanted y, and the x at which a curve reaches it: uncertain from `low` to `high`."""
 
     y: float
-    x: float  # 0: reached before the first point; infinite: never reached
+    x: float  # 0 if reached before the first point, infinite if never reached
     low: float
     high: float
 
@@ -61,8 +61,8 @@ def curves(
 ) -> str:
     """Return a picture of curves on a logarithmic x axis, with names at their right ends.
 
-    `levels` are dashed horizontal lines with names, `ends` the ends of the y axis, `axes` the names
-    of the x and the y axis.
+    `levels` are names and heights of dashed horizontal lines, `ends` are the ends of the y axis,
+    and `axes` are the names of the x and y axes.
     """
     xs = sorted({point.x for line in lines for point in line.points})
     pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
@@ -124,9 +124,10 @@ def curves(
 
 
 def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
-    """Return names next to a picture without overlap, with a line from each to its curve.
+    """Return the HTML of names to the right of a picture; thin lines lead from curves to names.
 
-    `names` are triples: CSS class, name, and the y position at which the curve ends, as a share.
+    `names` are triples: CSS class, name, and the y position of the curve's end as a share of the
+    picture's height from the top.
     """
     order = sorted(names, key=lambda entry: entry[2])
     starts = [min(max(y, 0.0), 1.0) for _, _, y in order]
@@ -141,16 +142,17 @@ def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
 
 
 def _spread_names(places: Sequence[float]) -> list[float]:
-    """Move positions of names apart until no names overlap, as little as possible.
+    """Return positions of names that do not overlap, as near as possible to `places`.
 
-    `places` increase and are shares of the height. They stay between 0 and 1 if there is room.
+    `places` increase and are shares of the picture's height. The result is between 0 and 1 if all
+    names have room.
     """
     from scipy.optimize import isotonic_regression
 
     if not places:
         return []
-    # Names do not overlap if the positions, each minus the heights of all names above it, do not
-    # decrease. Isotonic regression finds the nearest such positions.
+    # Names do not overlap if each position minus the total height of all names above is
+    # non-decreasing. Isotonic regression finds the nearest such positions.
     above = NAME_HEIGHT * np.arange(len(places))
     free = isotonic_regression(np.array(places) - above).x + above
     half = NAME_HEIGHT / 2
@@ -160,7 +162,7 @@ def _spread_names(places: Sequence[float]) -> list[float]:
 
 
 class Row(NamedTuple):
-    """A named value and its number as a text; grey if `colour` is None."""
+    """A named value, and its number as text; the dot is grey if `colour` is None."""
 
     name: str
     point: Point
@@ -171,16 +173,17 @@ class Row(NamedTuple):
 def draw_ranks(
     rows: Iterable[Row], levels: Sequence[tuple[str, float]], ends: tuple[float, float], title: str
 ) -> str:
-    """Return a picture with a row for each value, drawn as a dot with its error.
+    """Return a picture with a row for each value: its name, a dot with an error bar, its number.
 
-    `levels` are dashed lines with names through all rows, `ends` the ends of the axis of values.
+    `levels` are names and values of dashed lines through all rows, `ends` are the ends of the axis
+    of values, and `title` is above the names.
     """
 
     def x_share(value: float) -> float:
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
     rules = "".join(f'<i class="rule" style="left:{x_share(y):.2%}"></i>' for _, y in levels)
-    # Names are stacked, as their lines may be close to each other.
+    # The names of lines are in lines of text of their own, as the lines may be close together.
     heads = "".join(
         f'<b class="{_side(x_share(y))}" style="{_style_at(x_share(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"
@@ -203,7 +206,7 @@ def draw_ranks(
 
 
 def _side(share: float) -> str:
-    # Near the right end, a name to the right of its line would cover the column of numbers.
+    # To the right of a line near the right end, a name would cover the column of numbers.
     return "left" if share < 0.6 else "right"
 
 
@@ -212,7 +215,10 @@ def _style_at(share: float) -> str:
 
 
 class Bin(NamedTuple):
-    """A bin's value and error; `place` has the ends of the bin as shares of the axis."""
+    """A bin of a column with its value and error.
+
+    `place` has the ends of the bin as shares of the axis.
+    """
 
     name: str
     place: tuple[float, float]
@@ -223,21 +229,21 @@ class Bin(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """The axis below a picture: its name, and ticks with positions as shares."""
+    """The axis below a picture: its name, and ticks as pairs of text and position (share)."""
 
     name: str
     ticks: tuple[tuple[str, float], ...]
 
 
 def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
-    """Return a picture of the values of a column's bins, with their errors, as steps.
+    """Return a picture of the values of a column's bins, with their errors, as a step function.
 
-    Steps of adjacent bins are connected. Bars below show how many people are in each bin, if known.
-    A tooltip shows a bin's name. `ends` are the ends of the axis of values.
+    Steps of adjacent bins are connected. Bars below show how many people are in each bin, if this
+    is known. The tooltip of a bin shows its name. `ends` are the ends of the axis of values.
     """
 
     def y_share(value: float) -> float:
-        # Wide errors of bins with few people are cut off.
+        # Error bands of bins with few people may extend beyond the axis; they are cut off.
         return min(max((ends[1] - value) / (ends[1] - ends[0]), 0.0), 1.0)
 
     ticks = _ticks(*ends, most=4)
@@ -270,7 +276,7 @@ def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
 
 
 def _draw_people(bins: Sequence[Bin]) -> str:
-    """Return a picture of the density of people over the bins; empty if it is unknown."""
+    """Return bars with the density of people in each bin; empty if no number of people is known."""
     counts = [(place, number) for _, place, _, _, number in bins if number is not None]
     densities = [number / (right - left) for (left, right), number in counts]
     if not densities or not max(densities) > 0:
@@ -292,15 +298,18 @@ def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
 
 
 def round_ticks(low: float, high: float, is_whole: bool = False) -> list[tuple[str, float]]:
-    """Return about six round numbers (integers if `is_whole`) between two ends, with texts."""
+    """Return about six round numbers between `low` and `high`, each with its text.
+
+    If `is_whole`, the numbers are integers.
+    """
     least = 1.0 if is_whole else 0.0
     return [(f"{value:,.10g}", value) for _, value in _ticks(low, high, least=least)]
 
 
 def _ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tuple[str, float]]:
-    """Return about `most` round numbers between two ends, each with its text.
+    """Return about `most` round numbers between `low` and `high`, each with its text.
 
-    They are at least `least` apart. All texts have the same number of decimals.
+    Numbers are at least `least` apart. All texts have the same number of decimals.
     """
     rough = max((high - low) / most, least)
     power = 10 ** math.floor(math.log10(rough))
@@ -315,7 +324,7 @@ def _text(text: str) -> str:
 
 
 def palette() -> str:
-    """Return the colours of curves and dots as CSS, for light and dark pages."""
+    """Return CSS with the colours of curves and dots, for light and for dark pages."""
     light = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(COLOURS))
     dark = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(DARK))
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

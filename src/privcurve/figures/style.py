@@ -1,4 +1,4 @@
-"""The style of all figures, and how they are saved: fast to import."""
+"""Style all figures and save them; importing this module is fast, as it loads no Matplotlib."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
 
-# Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on white)
-# and its black (reserved for baselines), and with Tol's wine as a seventh. The order alternates
-# dark and light, so that neighbours differ in grey too.
+# Okabe and Ito's palette, safe for colour-blind readers. Its yellow is omitted (too light on
+# white), its black is reserved for baselines, and Tol's wine is added. Dark and light colours
+# alternate, so that neighbours differ in grey, too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
-# The colours for a dark background: equally distinct, also for colour-blind readers.
+# The same colours for a dark background: equally distinct, also for colour-blind readers.
 DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
-# Colour and marker of a method, by its name in a study or its learner's name: a method looks the
-# same in all figures. Other names get a free look (:func:`method_looks`).
+# Indices of colour and marker, by a method's name in a study or by its learner's name: a method has
+# the same look in all figures. :func:`method_looks` chooses the look of other names.
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
     **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (2, 7), "lazybb_trees_tuned": (0, 3)},
@@ -63,7 +63,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"random_trees_deep": (0, 5)},
 }
 
-# Widths of a two-column paper, in inches.
+# Widths of a column and of a page in a two-column paper, in inches.
 COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
 
@@ -78,13 +78,14 @@ BASELINE_DASHES: tuple[tuple[float, ...], ...] = (
 DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2, "raw": 3, "raw_codes": 4}
 
 PANELS_PER_ROW = 3
-# Maximum length of a line in a panel's title, in characters.
+# Longest line of a panel's title, in characters.
 TITLE = 30
 PANEL_HEIGHT = 2.35
 SINGLE_PANEL_HEIGHT = 2.5
 
 _PAPER: Any = {
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same bytes everywhere
+    # Ships with Matplotlib, so that all machines write the same bytes.
+    "font.family": "DejaVu Sans",
     "font.size": 7.5,
     "axes.titlesize": 8.5,
     "axes.labelsize": 7.5,
@@ -104,7 +105,7 @@ _PAPER: Any = {
     "lines.linewidth": 1.2,
     "lines.markersize": 3.4,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # TrueType: text stays text, as publishers ask
+    "pdf.fonttype": 42,  # TrueType, as publishers ask: text can be searched and copied
     "ps.fonttype": 42,
     "savefig.dpi": 300,
     "figure.dpi": 150,
@@ -112,12 +113,12 @@ _PAPER: Any = {
 
 
 def paper() -> Any:
-    """Return a context that gives figures the style of a paper, not the user's own."""
+    """Return a context in which figures have the style of a paper, not the user's own style."""
     return mpl.rc_context({**mpl.rcParamsDefault, **_PAPER, "backend": "agg"})
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure without a window; sizes in inches."""
+    """Return an empty figure that opens no window; `width` and `height` are in inches."""
     extras.check("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -129,11 +130,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """The style of one curve: colour and marker belong to the method.
+    """The style of one curve; colour and marker identify the method.
 
-    Line and filling show the calibration: proved is solid (dash-dotted if δ > 0) and filled,
-    published dashed (dotted) and hollow, claimed long-dashed and half filled. A curve of
-    hyperparameters chosen without privacy is thin and dashed.
+    The line and the marker's filling show the calibration. Proved noise: a solid line (dash-dotted
+    if δ > 0), filled. Published noise: a dashed line (dotted if δ > 0), hollow. Claimed ε: long
+    dashes, half filled. A curve whose hyperparameters were chosen without privacy is thin and
+    dashed.
     """
 
     colour: str
@@ -144,7 +146,7 @@ class CurveStyle:
     half: bool = False
 
     def line(self) -> dict[str, Any]:
-        """Return matplotlib's keywords for the line."""
+        """Return Matplotlib's keyword arguments for drawing the line."""
         return {
             "color": self.colour,
             "marker": self.marker,
@@ -158,10 +160,10 @@ class CurveStyle:
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the colour and the marker of each method; two methods have different looks.
+    """Return the colour and the marker of each method; no two methods have the same look.
 
-    A method has the look that `LOOKS` lists for it. If none is listed, or another method has it
-    already, the method gets a free look.
+    A method has the look that `LOOKS` lists for its name. If `LOOKS` lists none, or if another
+    method already has this look, the method gets a free look.
     """
     looks = _methods(methods)
     return {name: (COLOURS[colour], MARKERS[marker]) for name, (colour, marker) in looks.items()}
@@ -179,9 +181,10 @@ def _methods(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _free_look(name: str, used: Collection[tuple[int, int]]) -> tuple[int, int]:
-    """Return a colour that `used` contains least often, and a marker not yet used with it.
+    """Return a look (colour, marker): a least-used colour, a marker not yet used with it.
 
-    If there are several, the name decides, so that a method has the same look in each figure.
+    Looks are pairs of indices; `used` are the looks of other methods. If several looks are free, a
+    hash of `name` decides, so that a method has the same look in each figure.
     """
     number = int(hashlib.sha256(stored(name).encode()).hexdigest()[:8], 16)
     times = Counter(colour for colour, _ in used)
@@ -197,9 +200,9 @@ def _turned(n: int, start: int) -> list[int]:
 def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[str, str]]:
     """Return the colour and the marker of each curve.
 
-    `curves` has the method of each curve, and the rest of its look, such as the line style. A curve
-    has the colour and marker of its method, unless an earlier curve of this method has the same
-    rest: then it gets a look that no method and no other curve has.
+    `curves` has, by curve, its method and the rest of its style, such as the line style. A curve
+    has the colour and marker of its method. If an earlier curve has the same method and the same
+    rest, the curve gets a look that no method and no other curve has.
     """
     of_methods = _methods(method for method, _ in curves.values())
     taken: set[tuple[str, Hashable]] = set()
@@ -212,7 +215,7 @@ def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[s
 
 
 def name_missing(names: Sequence[str], width: int = TITLE) -> str:
-    """Return a text that names the methods without a curve in a panel; empty without names."""
+    """Return a text that names methods without a curve in a panel; empty without names."""
     return textwrap.fill(f"without {', '.join(names)}", width) if names else ""
 
 
@@ -234,7 +237,7 @@ def curve_styles(
 ) -> dict[str, CurveStyle]:
     """Return the style of each method: colour and marker by name, line and filling by calibration.
 
-    `thin` are methods with hyperparameters chosen without privacy.
+    `thin` are the methods whose hyperparameters were chosen without privacy.
     """
     methods, lines = list(methods), dict[str, Any]()
     for method in methods:
@@ -257,9 +260,9 @@ def check_not_empty(frame: pd.DataFrame) -> None:
 
 
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `n` panels in rows; one panel is as wide as a column.
+    """Return a figure with `n` panels in rows; a single panel has the width of a column.
 
-    Panels of one group share their y axis for comparison; by default none do.
+    Panels with the same value in `groups` share their y axis; by default no panels do.
     """
     columns = panel_columns(n)
     rows = math.ceil(n / columns)
@@ -275,14 +278,14 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
 
 
 def panel_columns(n: int) -> int:
-    """Return how many of `n` panels are in a row: at most three, and two for four panels."""
+    """Return the number of panels in a row: at most three, and two if there are four panels."""
     return 2 if n == 4 else min(n, PANELS_PER_ROW)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]]) -> None:
-    """Put one legend below all panels, as wide as fits, and enlarge the figure for it.
+    """Add one legend below all panels, in as many columns as fit, and enlarge the figure.
 
-    Several artists of one entry are side by side, with the label of the first.
+    If an entry is a tuple of artists, they are side by side, with the label of the first artist.
     """
     if not handles:
         return
@@ -309,14 +312,14 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
 
 
 def write_ticks(axis: Axis) -> None:
-    """Write the ticks of an axis in common notation: 0.05, not 5·10⁻², but 10⁻⁶."""
+    """Write the ticks of an axis in plain decimals, such as 0.05; but 10⁻⁶ as a power of ten."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power(value)))
 
 
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
-    """Choose the positions to label: first the two ends, then others in the order of `places`.
+    """Return the positions that get a label: the two ends, then others in the order of `places`.
 
-    Any two chosen positions are further apart than `share` times the distance of the ends.
+    Any two of these are further apart than `share` times the distance of the ends.
     """
     position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]
@@ -329,27 +332,27 @@ def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> l
 
 
 def key_line(label: str, **look: Any) -> Artist:
-    """Return a line for a legend."""
+    """Return a line for the legend, with its label."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, **look)
 
 
 def key_patch(label: str, **look: Any) -> Artist:
-    """Return a coloured field for a legend."""
+    """Return a coloured field for the legend, with its label."""
     from matplotlib.patches import Patch
 
     return Patch(label=label, **look)
 
 
-# On a dark page lightness is inverted and hues are kept.
+# On a dark page the SVG inverts its lightness and keeps its hues.
 _DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }"
 
 
 def svg(figure: Figure, **box: Any) -> str:
     """Return a figure as SVG without a background, for light and dark pages.
 
-    `box` has arguments of :meth:`Figure.savefig` that select a part; by default all.
+    `box` has arguments of :meth:`Figure.savefig` that select a part of the figure.
     """
     text = io.StringIO()
     with paper(), mpl.rc_context({"svg.hashsalt": "privcurve"}):
@@ -358,13 +361,16 @@ def svg(figure: Figure, **box: Any) -> str:
 
 
 def _write_above(figure: Figure, notes: Sequence[str]) -> dict[str, Any]:
-    """Write notes above a figure without changing its layout; return the box of both for saving."""
+    """Write notes above a figure without changing its layout.
+
+    Returns the arguments with which :meth:`Figure.savefig` saves figure and notes.
+    """
     if not notes:
         return {}
     from matplotlib.transforms import Bbox
 
     width, height = figure.get_size_inches()
-    # Letters are about half as wide as high.
+    # A character is about half as wide as high.
     letters = int(width * 72 / (NOTE_SIZE / 2))
     lines = [line for note in notes for line in textwrap.wrap(note, letters)]
     room = 1.4 * NOTE_SIZE / 72 * (len(lines) + 1)
@@ -377,8 +383,8 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] =
     """Save a figure as PDF, PNG and SVG, and the frame with its data as CSV.
 
     Each file is written under a temporary name, then moved. The same figure and frame give the same
-    bytes: no date and no program name is written. `stem` is the path without an extension; `notes`
-    are written above the figure.
+    bytes on each call, as no date and no program name is written. `stem` is the path without
+    extension; `notes` are written above the figure.
     """
     with paper():
         box = _write_above(figure, notes)
@@ -390,7 +396,7 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] =
     replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure, **box))
     replace_file(
         stem.with_name(stem.name + ".csv"),
-        # Twelve digits: CSV does not preserve floats exactly.
+        # Twelve digits are stored, as writing and reading CSV may change the last bits of a float.
         lambda path: stored_frame(frame).to_csv(
             path, index=False, float_format="%.12g", lineterminator="\n"
         ),

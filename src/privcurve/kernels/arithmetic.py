@@ -1,4 +1,4 @@
-"""Arithmetic with the same bits on every machine, for all stored numbers.
+"""Compute elementary functions and sums with the same bits on every machine.
 
 The last bits of a BLAS sum, or of ``exp`` in NumPy or the C library, differ between processors.
 This module uses only sums, products, quotients and square roots of float64, which IEEE 754 defines
@@ -62,7 +62,7 @@ def _times_power_of_two(y: float, k: int) -> float:
 
 @compiled
 def _reduce(x: float) -> tuple[int, float, float]:
-    """Return k, r and t with e^x = 2^k (1 + (r − t)); e^x must be finite and above 0."""
+    """Return k, r and t with e^x = 2^k (1 + (r − t)), k integer; e^x must be finite and above 0."""
     whole_part = math.floor(x * PER_LN2 + 0.5)
     high, low = x - whole_part * LN2_HIGH, whole_part * LN2_LOW
     r = high - low
@@ -112,7 +112,7 @@ def expit(x: float) -> float:
     if x != x:
         return np.nan
     k, r, t = _reduce(-x)
-    # Compute e^−x, then 1 + e^−x, each as a rounded number plus its rounding error.
+    # Compute e^−x, then 1 + e^−x. Keep both as a rounded value and its rounding error.
     change = r - t
     near = 1.0 + change
     left = ((1.0 - near) + change) + ((r - change) - t)
@@ -153,9 +153,9 @@ def _split_normal(x: float) -> tuple[int, float]:
 
 @compiled
 def _split(x: float) -> tuple[int, float]:
-    """Return k and f as `_split_normal`, for any finite x above 0."""
+    """Return k and f as `_split_normal` does, for any finite x above 0."""
     if x < _LEAST_NORMAL:
-        k, f = _split_normal(x * 18014398509481984.0)  # 2^_UP
+        k, f = _split_normal(x * 18014398509481984.0)  # multiply by 2^_UP: a normal number
         return k - _UP, f
     return _split_normal(x)
 

@@ -1,4 +1,4 @@
-"""One stage of PrivGAM's decoder: a network that turns noisy sums into the scores of bins.
+"""Run a stage of PrivGAM's decoder, a network that turns noisy sums into scores of bins.
 
 `decoder/network.py` trains the same network, in JAX and float32. This module runs it in float64 and
 in one order of arithmetic, so that its results have the same bits on any machine.
@@ -21,7 +21,7 @@ WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # number of features of a bin
 N_COMMON = 10  # number of features of the entire table, which all bins share
-N_COLUMN = 4  # number of features of a column, in addition to two means over the states of its bins
+N_COLUMN = 4  # features of a column, besides two means over the states of the column's bins
 # Outputs for a bin: a gate and an intercept; then, for each window, a weight and a sharpness.
 N_OUT = 2 + 2 * N_WINDOWS
 HEADS = 2  # number of attention heads between columns
@@ -29,7 +29,8 @@ FAR = 4  # a bin of an ordered column reads the bins at distances 1 and FAR on b
 # Upper bound of the logarithm of a sharpness, so that its exponential does not overflow.
 MOST_SHARPNESS = 20.0
 
-# Positions on the second axis of `Stage.square` (first line) and of `Stage.column` (second line).
+# Positions of layers on the second axis of `Stage.square` (CENTRE to CONTEXT) and of `Stage.column`
+# (QUERY to DIRECT).
 CENTRE, LEFT, RIGHT, FAR_LEFT, FAR_RIGHT, INNER, OUTER, CONTEXT = range(8)
 QUERY, KEY, VALUE, DIRECT = range(4)
 
@@ -40,18 +41,19 @@ class Stage(NamedTuple):
     A weight matrix has a row per input and a column per output.
     """
 
-    # Features (after the first stage also states) of bins to states: (N_FEATURES [+ H], H).
+    # (N_FEATURES, H), from the features of bins to their states. Stages after the first also read
+    # the previous states: (N_FEATURES + H, H).
     first: Floats
     first_bias: Floats  # (H,)
-    common: Floats  # (N_COMMON, H): features of the table to the common state
+    common: Floats  # (N_COMMON, H): from features of the table to the common state
     common_bias: Floats  # (H,)
-    square: Floats  # (n_blocks, 8, H, H): layers of bins, CENTRE to CONTEXT
+    square: Floats  # (n_blocks, 8, H, H): layers that update bins, CENTRE to CONTEXT
     square_bias: Floats  # (n_blocks, 8, H): constants of `square`
-    column: Floats  # (n_blocks, 4, 2·H + N_COLUMN, H): layers of columns, QUERY to DIRECT
+    column: Floats  # (n_blocks, 4, 2·H + N_COLUMN, H): attention, QUERY to DIRECT
     column_bias: Floats  # (n_blocks, 4, H): constants of `column`
-    last: Floats  # (H, N_OUT): states of bins to outputs
+    last: Floats  # (H, N_OUT): from states of bins to outputs
     last_bias: Floats  # (N_OUT,)
-    intercept: Floats  # (H, 2): common state to the step of the intercept
+    intercept: Floats  # (H, 2): from the common state to the change of the intercept
     intercept_bias: Floats  # (2,)
 
 
@@ -95,7 +97,7 @@ def _tanh(x: float) -> float:
 
 @jit
 def _add_product(x: Floats, weights: Floats, to: Floats) -> None:
-    """Add the product of the row `x` and a matrix to the row `to`, in a fixed order of terms."""
+    """Add the product of the row `x` and the matrix `weights` to the row `to`, in a fixed order."""
     n = len(x) // 4 * 4
     for i in range(0, n, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
@@ -135,9 +137,9 @@ def _total_of(
 ) -> tuple[float, float]:
     """Estimate the sum over all records from the noisy total and from the sums by bin.
 
-    The sums of each column add up to another estimate of the total. The first result is the mean of
-    all estimates, weighted by precision, but at least half of its standard deviation. The second
-    result is this standard deviation.
+    The sums by bin of each column add up to a further estimate of the total. The function returns
+    the mean of all estimates, weighted by precision, and the standard deviation of this mean; a
+    mean below half of the standard deviation is raised to this half.
     """
     of_columns = 0.0
     for i in range(len(by_bin)):
@@ -172,7 +174,7 @@ def _measure_windows(
 
     The log-ratio is ln(sum over the class / sum over other records) in the window, minus the same
     number for the entire table. The signal is the weighted difference of the two sums, divided by
-    its standard deviation.
+    the standard deviation of this difference.
     """
     begin, end, q = sums.starts[j], sums.starts[j + 1], level.share
     prior = log(q / (1.0 - q))
@@ -196,7 +198,10 @@ def _measure_windows(
 def _write_features(
     sums: Sums, level: _Level, j: int, i: int, score: float, ratio: float, z: float, x: Floats
 ) -> None:
-    """Write the features of bin `i` of column `j` to `x`, after the features of its windows."""
+    """Write features of bin `i` of column `j` to `x`, after the features of the bin's windows.
+
+    `ratio` and `z` are the log-ratio and the signal of the window that is the bin alone.
+    """
     begin, bins = sums.starts[j], sums.starts[j + 1] - sums.starts[j]
     both = sums.positive[i] + sums.negative[i]
     mass = max(both, 0.0)
@@ -311,8 +316,8 @@ def _mix_columns(
 ) -> None:
     """Write to `mixed` the vector that each column adds to the updates of its bins.
 
-    It depends on the means over the column's bins, on the other columns (by attention), and on the
-    common state.
+    The vector depends on means over the states of the column's bins, on the other columns (by
+    attention), and on the common state of the table.
     """
     d, width = mixed.shape
     bias, part = stage.column_bias[b], width // HEADS
@@ -446,7 +451,7 @@ def decode(
     sums : Sums
         Standard deviations must be above 0, and each column must have a bin.
     states : ndarray of shape (n_bins, H)
-        The states of the bins after the earlier stages; their values are ignored in the first one.
+        The states of the bins after the previous stage; the first stage ignores the values.
     scores : ndarray of shape (n_bins,)
         The scores at which the residuals were computed.
     intercept : float

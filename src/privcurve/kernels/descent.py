@@ -1,4 +1,4 @@
-"""Minimisation of a smooth convex function of many variables by L-BFGS."""
+"""Minimise a smooth convex function of many variables by L-BFGS."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from privcurve.kernels.arithmetic import dot, norm
 # Number of recent steps that L-BFGS keeps to estimate the curvature.
 MEMORY = 10
 
-# A step is accepted if the value falls by at least the share LOWER of what the slope predicts.
-# If the value changes by less than its relative rounding error ROUNDING, a step is accepted if the
-# slope along it falls to at most the share FLATTER (Hager and Zhang, 2005).
-# Other steps are halved; below the length SHORTEST, float64 allows no progress.
+# A step is accepted if the function's value falls by at least LOWER times the fall that the
+# gradient predicts. If the value changes by less than ROUNDING, its relative rounding error, a step
+# is accepted if it reduces the slope in the step's direction to at most FLATTER times the slope
+# before (Hager and Zhang, 2005). Other steps are halved, down to the length SHORTEST.
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12
-# The search stops at points with a larger coordinate: it probably diverges.
+# The search stops at a point with a larger coordinate: then the function probably has no minimum.
 FARTHEST = 1e10
 
 

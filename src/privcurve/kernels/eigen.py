@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, with the same bits on every machine."""
+"""Compute eigenvalues of symmetric matrices, with the same bits on every machine."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Loops for distributions over many columns, stored as the tables of a junction tree.
+"""Fit and evaluate distributions over many columns, stored as the tables of a junction tree.
 
 One array concatenates the tables of all cliques, the root first and parents before children.
-Another array concatenates the tables of the separators in the same order. The separator of a clique
-has the columns that it shares with its parent (the root's separator has no column, so one cell). An
-index maps each cell of a clique to a cell of a smaller table.
+Another array concatenates the tables of the cliques' separators in the same order. The separator of
+a clique is the set of columns that the clique shares with its parent (the root's separator has no
+column, so its table has one cell). An index maps each cell of a clique to a cell of a smaller
+table.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from privcurve.kernels.jit import jit
 
 Index = NDArray[np.int32]
 
-# A step is accepted if the loss decreases by at least the share ARMIJO of the linear prediction.
-# Otherwise it is halved, at most HALVINGS times.
+# A step is accepted if the loss decreases by at least ARMIJO times the decrease that the gradient
+# predicts. Otherwise the step is halved, at most HALVINGS times.
 ARMIJO, HALVINGS = 0.5, 30
 
 
@@ -28,14 +29,15 @@ class CliqueCells(NamedTuple):
     """Positions of the cells of a junction tree's cliques and separators."""
 
     starts: Ints  # (n_cliques + 1,): the first cell of each clique, then the number of all cells
-    # (n_cells,): for each cell of a clique, the cell of the clique's separator, in the array of all
-    # separators
+    # (n_cells,): for each cell of a clique, the position of the corresponding separator cell in the
+    # array of all separators.
     own: Index
-    separated: Ints  # (n_cliques + 1,): the first cell of each separator, then their number
+    separated: Ints  # (n_cliques + 1,): the first cell of each separator, then the number of cells
     parents: Ints  # (n_cliques,): the position of each clique's parent; −1 for the root
-    # (n_cliques + 1,): where each clique's part of `above` starts; the root's part is empty.
+    # (n_cliques + 1,): the position in `above` where the part of each clique starts; the root's
+    # part is empty.
     above_starts: Ints
-    # For each clique, and each cell of its parent: the cell of the clique's separator.
+    # For each clique, an index from the cells of the clique's parent to the cells of its separator.
     above: Index
 
 
@@ -43,8 +45,8 @@ class TableCells(NamedTuple):
     """Positions of the cells of measured tables in the tables of cliques."""
 
     cliques: Ints  # (n_tables,): for each table, a clique that has all of its columns
-    starts: Ints  # (n_tables + 1,): where each table's part of `places` starts
-    # For each table, and each cell of its clique: the table's cell, in the array of all tables.
+    starts: Ints  # (n_tables + 1,): the position in `places` where the part of each table starts
+    # For each table, an index from the cells of its clique to the array of all tables' cells.
     places: Index
 
 
@@ -121,8 +123,9 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # The clique of this step, without its own column, is part of the clique of its next member.
-        # If both have the same size they are equal, and the next clique is not maximal.
+        # This step eliminated a column. Without this column, its clique is part of the clique of
+        # the member that is eliminated next. If both have the same size they are equal, and the
+        # latter clique is not maximal.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
@@ -182,7 +185,8 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
             sums[own[i]] += beliefs[i]
         if parents[k] >= 0:
             first, shift = starts[parents[k]], above_starts[k]
-            # The message to the parent: the logarithm of the sum over this clique's other columns.
+            # Compute the message to the parent: the logarithm of sums over the columns that are not
+            # in the separator.
             for s in range(separated[k], separated[k + 1]):
                 largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
@@ -234,8 +238,8 @@ def descend(
 ) -> tuple[float, float]:
     """Fit marginals to measured tables by entropic mirror descent with a line search.
 
-    The loss is half the weighted sum of squares of (marginals − `aims`). A step subtracts a
-    multiple of its gradient, with respect to the marginals, from the parameters.
+    The loss is half the weighted sum of squares of (marginals − `aims`). A step subtracts from the
+    parameters a multiple of the gradient of the loss with respect to the marginals.
 
     Parameters
     ----------
@@ -291,10 +295,11 @@ def descend(
 
 @jit
 def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
-    """Compute the joint table of a column with some columns of a clique, from a table with others.
+    """Compute the joint table of a column and a part of a clique, from another part of the clique.
 
-    The column is not in the clique. `before` selects a first part of the clique's columns, `after`
-    a second part. Given the first part, the column must be independent of the rest of the clique.
+    The column is not in the clique. `before` selects the first part of the clique's columns, whose
+    joint distribution with the column is known; `after` selects the second part. Given the first
+    part, the column must be independent of the rest of the clique.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Loops over counts of a party's records: by question and class, and scores of splits.
+"""Count a party's records by question and class, and score the splits of a node.
 
 A *question* is a range of bins of one column; the answer of a record is yes if its bin is in the
 range. An ordered column has one question for each threshold, any other column one for each bin.
@@ -19,7 +19,7 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
-# Replaces the purity gain where it is undefined: where noisy counts in a denominator add up to 0.
+# The purity gain is set to this number where noisy counts in a denominator add up to 0.
 NO_GAIN = -1.0
 
 
@@ -51,7 +51,7 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
 
 
 def places_of(columns: Sequence[int], starts: Ints) -> Ints:
-    """Return the bins of the given columns; bins are numbered through all columns."""
+    """Return the numbers of the bins of the given columns, numbered through all columns."""
     return np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])
 
 
@@ -60,8 +60,8 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(p): the impurity of records, times their number n = Σ counts.
 
     With the shares p of the classes, G is 2(1 − Σp²) for Gini; the entropy to base 2; 2√(p₀p₁) for
-    the root of Gini (two classes); and else 2(1 − max p). Each is 1 for two equal shares. Counts
-    must be at least 0.
+    the root of Gini (two classes); and 2(1 − max p) for the zero-one error. Each is 1 for two equal
+    shares. Counts must be at least 0.
     """
     n = 0.0
     largest = 0.0
@@ -90,7 +90,10 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
 def part_node(
     bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
-    """Split the rows of a node by a question: return the rows that answer no, and yes."""
+    """Split a node by the question "is the bin of `column` from `low` to `high`?".
+
+    Returns the rows with the answer no, and the rows with the answer yes.
+    """
     no = np.empty(len(rows), np.int64)
     yes = np.empty(len(rows), np.int64)
     n_no = 0
@@ -108,10 +111,10 @@ def part_node(
 
 @jit
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return for each question the sum of F (see `weighted_impurity`) over both sides.
+    """Return for each question the sum of F (see `weighted_impurity`) over both children.
 
-    `no` and `yes`, of shape (n_questions, n_classes), have the noisy counts of the sides. Negative
-    counts are taken as 0.
+    `no` and `yes`, of shape (n_questions, n_classes), have the children's noisy counts by class.
+    Negative counts are replaced by 0.
     """
     values = np.empty(len(yes))
     side = np.empty(yes.shape[1])
@@ -127,7 +130,7 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
 @jit
 def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return the score of each question, −(sum of F over both sides), from exact counts.
+    """Return the score of each question: minus the sum of F over both children, from exact counts.
 
     `totals` has the counts of the node by class; `yes`, of shape (n_questions, n_classes), the
     counts of records with the answer yes.
@@ -165,9 +168,9 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 def family_gains(families: Floats, criterion: int) -> Floats:
     """Return the purity gain of each question, from the noisy counts of :func:`family_counts`.
 
-    The gain is J(h) = G(node) − Σ share of a side · G(side). G(node) uses the counts by class, the
-    shares use the counts by answer, and G(side) uses the joint counts. Negative counts are taken as
-    0. If counts in a denominator add up to 0, the gain is `NO_GAIN`.
+    The gain is J(h) = G(node) − Σ share of a child · G(child). G(node) uses the counts by class,
+    the shares use the counts by answer, and G(child) uses the joint counts. Negative counts are
+    replaced by 0. If counts in a denominator add up to 0, the gain is `NO_GAIN`.
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))

@@ -31,7 +31,8 @@ class _Files(IndexDataCacheFile):
     """The cache files of a function, named by a hash of types, processor and code."""
 
     def save(self, key: object, data: object) -> None:
-        # Packed: older data may refer to lost functions, so `load` must check the stamps first.
+        # Store the code as bytes, next to the stamps: code of an older version may refer to
+        # functions that no longer exist, so `load` checks the stamps before it unpickles the code.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
     def load(self, key: object) -> Any:
@@ -40,7 +41,7 @@ class _Files(IndexDataCacheFile):
             is_current = (version, stamp) == (self._version, self._source_stamp)
             return pickle.loads(packed) if is_current else None
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
-            # The file is missing or incomplete; after None, Numba compiles the function.
+            # The file is missing or incomplete. If the result is None, Numba compiles the function.
             return None
 
     def _name_of(self, key: object) -> str:
@@ -93,7 +94,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     dispatcher = njit(nogil=True, **options)(function)
     try:
         dispatcher._cache = _Cache(function)
-    except RuntimeError:  # Numba can write neither to the package nor to the home folder
+    except RuntimeError:  # raised if Numba can write neither to the package nor to the home folder
         warnings.warn(
             "compiled loops can't be cached, so each process compiles its own (up to a minute): "
             "set NUMBA_CACHE_DIR to a folder that can be written",

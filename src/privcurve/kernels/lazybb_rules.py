@@ -1,6 +1,6 @@
 """LazyBB over 1-rules (thesis, Algorithms 1 and 2): the loop over rounds.
 
-A literal is a classifier that looks at one bin. With bins numbered through all columns, bin ``b``
+A literal is a classifier that tests for one bin. With bins numbered through all columns, bin ``b``
 has the literals 2b (+1 for rows in the bin, else −1) and 2b + 1 (its negation). The last two
 literals are the constants +1 and −1. The error of a literal is the weight μ of the rows that it
 classifies wrongly; one signed histogram, Σ μ·y over the rows in each bin, determines the errors of
@@ -21,8 +21,7 @@ from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import pick_least
 
-# A bin that no row has: with this bin, `_vote` treats a constant like the literal of an empty
-# bin.
+# A bin number that no row has. `_vote` treats a constant literal as the literal of this empty bin.
 NO_CODE = np.uint32(2**32 - 1)
 
 
@@ -70,8 +69,8 @@ def boost(
     """
     if noise is None:
         noise = np.empty((0, 0))
-    # The kernel counts votes for +1, and mirrors the levels of rows with a negative label. So
-    # convert each margin (label · score) to a score.
+    # The kernel reads scores, and itself converts them to margins (label · score). So convert the
+    # given margins to scores.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
     # Numba would compile the kernel again for a read-only array such as a plan's rates: copy it.
@@ -86,8 +85,9 @@ def _boost(
     levels, spread, step, density, learning_rate, unit, normalise = weighed
     n_rows = len(counts)
     n_rounds = len(rates)
-    # The state of a row is its first level plus `step` for each vote for +1.
-    # Rows with a negative label start at `side`: one table look-up then gives the signed weight.
+    # The state of a row is its first level plus `step` for each vote for +1. The states of rows
+    # with a negative label are larger by `side`, so that one table look-up gives the weight with
+    # the sign of the label.
     side = spread + step * n_rounds + 1
     state = np.empty(n_rows, np.uint32)
     histogram = np.zeros(2 * side, np.int64)
@@ -140,7 +140,7 @@ def _add_rows(
     even = n_groups - n_groups % 2
     for i in range(n_rows):
         weight = signed[state[i]] * counts[i]
-        # Update two groups at a time: a loop over single groups compiles to code of half the speed.
+        # Update two groups at a time: a loop over single groups takes twice as long.
         for g in range(0, even, 2):
             sums[cells[i, g]] += weight
             sums[cells[i, g + 1]] += weight
@@ -160,10 +160,10 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
 
 @jit
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
-    """Return the weight of the rows that a literal classifies wrongly, in units of the weights.
+    """Return the total weight of the rows that a literal classifies wrongly.
 
-    `bins` has Σ μ·y over the rows in each bin, for the weight μ and the label y = ±1 of a row. The
-    two weights are Σ μ over the rows of each label.
+    `bins` has Σ μ·y over the rows in each bin, for the weight μ and the label y = ±1 of a row.
+    `positive_weight` and `negative_weight` are Σ μ over the rows of each label.
     """
     b = literal >> 1
     # The literal "in bin b" is right for positive rows in the bin and negative rows outside.
@@ -204,7 +204,7 @@ def _vote(
 
 @jit
 def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
-    """Return the sum of the votes for each row: `offset` plus `table[bin]` for each of its bins."""
+    """Return each row's sum of votes: `offset` plus the sum of `table[b]` over the row's bins b."""
     n_rows, n_columns = codes.shape
     votes = np.empty(n_rows, np.int64)
     for i in range(n_rows):

@@ -21,7 +21,7 @@ from privcurve.kernels.trees.growth import GrowingTree, RoundRows, grow_best_fir
 
 
 class BinnedRows(NamedTuple):
-    """Rows in the form that the tree kernels take."""
+    """The rows that the tree kernels read."""
 
     bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered through all columns
     labels: NDArray[np.uint8]  # (n_rows,): 1 for the positive label, else 0
@@ -35,16 +35,19 @@ class BinnedRows(NamedTuple):
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit. The kernel adds the scores to this noise in place."""
+    """All random numbers of a fit. The kernel adds scores to this noise, in place."""
 
-    # Noise of the choices of splits; the last axis has length 0 at ε = ∞.
-    # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel or (for permute-and-flip) standard
-    # exponential. Best first: (n_rounds, n_splits, 1), uniform.
+    # Noise of the choices of splits. For trees grown by levels the shape is (n_rounds, 2**depth −
+    # 1, n_questions), and the noise is Gumbel or (for permute-and-flip) standard exponential. For
+    # trees grown best first the shape is (n_rounds, n_splits, 1), and the noise is uniform. At ε =
+    # ∞ the last axis has length 0.
     splits: Floats
-    # Noise of the choices of 1-rules in place of the last level of splits; drawn like `splits`.
-    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2); without 1-rules the last two may be 0.
+    # Noise of the choices of 1-rules, which replace the last level of splits; the distribution is
+    # the same as in `splits`. The shape is (n_rounds, 2**(depth − 1), 2 · n_questions + 2); without
+    # 1-rules the last two axes may have length 0.
     rules: Floats
-    # (n_rounds, n_nodes): noise of rate · margin of a leaf; 0 at ε = ∞ and with 1-rules.
+    # (n_rounds, n_nodes): noise that is added to a leaf's margin times its rate; 0 at ε = ∞ and
+    # with 1-rules.
     labels: Floats
 
 
@@ -53,13 +56,13 @@ class Forest(NamedTuple):
 
     # (n_trees, n_nodes): each node's question, numbered as in `kernels.trees.form`; −1 for a leaf.
     splits: Ints
-    # (n_trees, n_nodes): the child for the answer no, 0 for a leaf; the next node is for yes.
+    # (n_trees, n_nodes): the child c for the answer no (0 for a leaf); the child for yes is c + 1.
     children: Ints
     labels: Signs  # (n_trees, n_nodes): −1 or +1 for a leaf; 0 for an internal node
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return the number of nodes of a complete tree of `depth`; for 0, of one with `n_splits`."""
+    """Return how many nodes a tree has: of `depth` levels, or of `n_splits` splits if that is 0."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -116,7 +119,7 @@ def boost_trees(
     ValueError
         If rates are finite, but `noise` is empty.
     """
-    # The kernel adds no noise if an axis is empty: check that there are no finite rates then.
+    # The kernel adds no noise if an array is empty, so with finite rates no array may be empty.
     private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
@@ -158,7 +161,7 @@ def _boost(
     borders = np.empty((n_nodes, 2), np.int64)
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
-    # The level of a row is its first level plus `step` for each correct vote.
+    # The level of a row starts at `levels`, and each correct vote adds `step` to it.
     level = levels.copy()
     by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
     weights = np.zeros(len(by_level), np.int64)

@@ -1,4 +1,4 @@
-"""The distribution of a privacy loss on a grid, and of a sum of independent losses, by an FFT.
+"""Compute the distribution of a privacy loss on a grid, and of a sum of losses by an FFT.
 
 The code uses only sums, products, quotients and roots in a fixed order, so that it has the same
 bits on every machine.
@@ -62,14 +62,15 @@ def _between(low: float, high: float) -> float:
 
 @compiled
 def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -> Floats:
-    """Return log masses on a grid: their distribution dominates the distribution of a privacy loss.
+    """Return log-probabilities on a grid of a distribution that dominates a privacy loss.
 
-    :func:`loss_at` defines the loss, and its two mixtures with p, r and c. The grid has the losses
-    k·step, for k from `first` to `last`. Mass between two grid points moves to both of them, such
-    that its probability under each mixture stays the same. Mass below the grid moves up to its
-    first point; mass above the grid is left out.
+    :func:`loss_at` defines the loss, and the two mixtures with the parameters p, r and c. The grid
+    has the losses k·step, for k from `first` to `last`. Probability mass between two grid points
+    moves to both points, such that its sum under each mixture stays the same. Mass below the grid
+    moves up to the first point; mass above the grid is left out.
     """
-    # Factors that increase a mass, and the part that moves up, by more than their rounding errors.
+    # `more` increases each mass, and `upward` the part that moves to the upper grid point, by more
+    # than the rounding errors, so that the result is an upper bound.
     more, upward = 1.0 + 2.0**-32, 2.0**-30
     law = np.zeros(last - first + 1)
     low = _answer_of(first * step, p, r, c)
@@ -118,13 +119,13 @@ def tilted(law: Floats, first: int, step: float, tilt: float) -> tuple[float, fl
 
 @compiled
 def _roots(n: int) -> Complexes:
-    """Return the powers 0 … n/2 − 1 of the n-th root of unity, computed by halving angles."""
+    """Return the powers 0 … n/2 − 1 of the n-th root of unity, computed by halving the angle."""
     roots = np.ones(max(n // 2, 1), dtype=np.complex128)
     cosine, sine = -1.0, 0.0
     at = n // 2
     while at > 1:
-        # Compute the root with half the angle, then its odd powers as products with the even
-        # powers.
+        # Compute the root with half the angle. Its odd powers are its even powers, which are
+        # already computed, times the root.
         half = math.sqrt(max(0.5 * (1.0 + cosine), 0.0))
         cosine, sine = half, (1.0 if cosine == -1.0 else sine / (2.0 * half))
         at //= 2
@@ -168,17 +169,18 @@ def add_losses(
     tilt: float,
     n: int,
 ) -> None:
-    """Add n independent losses to a sum of losses: multiply its spectrum by theirs, in place.
+    """Add n independent losses to a sum of losses: multiply the spectrum of the sum, in place.
 
     Parameters
     ----------
     spectrum : ndarray of shape (size,)
         The Fourier transform of the masses of the sum.
     errors : ndarray of shape (size,)
-        Bounds on the rounding errors of `spectrum`, which are updated. Each stage of a transform
-        adds an error of at most 4 roundings of the total, a complex product 3.
+        Bounds on the rounding errors of `spectrum`; the function updates them. With masses that add
+        up to 1, a stage of a transform adds an error of at most 4 · 2⁻⁵³, and a complex product one
+        of at most 3 · 2⁻⁵³.
     law, first, step
-        The distribution of one loss: see :func:`tilted`.
+        The distribution of each of the n losses: see :func:`tilted`.
     tilt : float
         The masses are multiplied by e^(tilt·loss), and scaled to a total of 1.
     n : int
@@ -192,7 +194,8 @@ def add_losses(
     _transform(values, _roots(size))
     error = stage_error(size)
     for k in range(size):
-        # Compute the (n − 1)-th power by squaring, and a bound on its size including errors.
+        # Compute the (n − 1)-th power by repeated squaring, and an upper bound on its absolute
+        # value, rounding errors included.
         left, square, power = n - 1, values[k], complex(1.0, 0.0)
         most, size_power = abs(values[k].real) + abs(values[k].imag), 1.0
         most = min(most, 1.0) + error

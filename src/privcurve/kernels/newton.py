@@ -1,4 +1,4 @@
-"""Logistic regression on few columns by Newton's method, exact to rounding in a few steps."""
+"""Fit a logistic regression on few columns by Newton's method, exactly up to rounding errors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MAX_STEPS = 100
 # largest entry.
 LAST_STEP = 1e-8
 
-# A step that moves each margin by at most m can't increase the value if m ≤ 1.79.
-# Reason: the third derivative of each loss is at most its second. So the curvature along the step
-# grows at most by a factor e^m, and the value by at most λ²((e^m − 1 − m)/m² − 1), where λ is
-# Newton's decrement.
+# A step that moves each margin by at most m can't increase the value if m ≤ 1.79. Reason: for each
+# loss, the third derivative is at most the second derivative. So the curvature along the step grows
+# at most by a factor e^m, and the value by at most λ²((e^m − 1 − m)/m² − 1), where λ is Newton's
+# decrement.
 SURE_MOVE = 1.7
 
 # An increase of the value by less than this share of the value may be due to rounding, and is

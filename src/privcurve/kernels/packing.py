@@ -1,4 +1,4 @@
-"""Joint codes of several columns, which make the histograms of all columns faster.
+"""Pack several columns into one, which makes the histograms of all columns faster.
 
 The plain method adds the weight of each row once per column. This module divides the columns into
 groups, and numbers the combinations of bins that occur in a group, called *cells*. The weight of a
@@ -23,21 +23,21 @@ LARGEST_GROUP = 512
 SAMPLE = 4096
 # Largest number of possible combinations of bins in a group, which limits the memory for numbering.
 LARGEST_PRODUCT = 2**20
-# A column may join only one of this number of latest groups, which limits the search.
+# A column may join one of the last OPEN_GROUPS groups only, which limits the time of the search.
 OPEN_GROUPS = 8
 
 
 class PackedRows(NamedTuple):
-    """Rows in the form that the histogram kernels take."""
+    """The rows that the histogram kernels read."""
 
-    columns: NDArray[np.uint16]  # (n_columns, n_rows): the codes; each column is contiguous
+    columns: NDArray[np.uint16]  # (n_columns, n_rows): the bin of each row in each column
     cells: NDArray[Any]  # (n_rows, n_groups), uint16 or uint32: the cell of each row in each group
     # (n_groups + 1,): the first cell of each group, then the number of all cells.
     group_starts: Ints
     groups: Ints  # (n_columns,): the group of each column
     # (n_columns, most cells of a group): the bin of column j in each cell of its group.
     cell_bins: NDArray[np.uint32]
-    bin_starts: Ints  # (n_columns + 1,): bin `bin_starts[j] + b` is code b of column j
+    bin_starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
 
 
 def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
@@ -51,9 +51,9 @@ def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
 
 
 def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
-    """Return a group for each column, chosen one by one on a sample of the rows.
+    """Choose a group for each column, one column after another, by the rows of a sample.
 
-    A column joins the group where it costs the fewest additions, or begins a new group.
+    A column joins the group in which it costs the fewest additions; this may be a new group.
     """
     groups = np.zeros(len(sample), dtype=np.int64)
     joint: list[Ints] = []
@@ -61,7 +61,7 @@ def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
     size: list[int] = []
     product: list[int] = []
     for j, column in enumerate(sample):
-        # A new group of this column costs one addition for each row and one for each bin.
+        # A new group with only this column costs one addition for each row and one for each bin.
         width = int(n_bins[j])
         best, least, cells, codes = len(joint), n_rows + width, width, column.astype(np.int64)
         for g in range(max(0, len(joint) - OPEN_GROUPS), len(joint)):
@@ -114,9 +114,9 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Assign numbers to the pairs (joint code, code); return how many different pairs occur.
+    """Assign numbers to the pairs (cell in `joint`, bin in `column`) that occur; return how many.
 
-    The function writes to `out` the number of each row's pair.
+    The function writes the number of each row's pair to `out`.
     """
     number = np.full(n_cells * n_bins, -1, np.int32)
     n_pairs = 0

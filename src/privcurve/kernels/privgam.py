@@ -1,4 +1,4 @@
-"""Integer sums of PrivGAM: counts and clipped residuals, by bin of all columns.
+"""Compute the integer sums of PrivGAM: counts and clipped residuals, by bin of all columns.
 
 The score of a record is a sum of integers, and its residual is looked up in a table of integers. So
 both depend only on the record itself, and not on the order of additions.
@@ -20,7 +20,10 @@ BLOCK = 1024
 
 
 class CodedRows(NamedTuple):
-    """Rows, and a table that maps codes to bins, which are numbered through all columns."""
+    """Rows of codes (bins of the encoded data), and a map from codes to merged bins.
+
+    Merged bins are numbered through all columns; below, *bin* means a merged bin.
+    """
 
     columns: NDArray[Any]  # (n_columns, n_rows): codes
     labels: NDArray[np.uint8]  # (n_rows,): positions of classes
@@ -50,8 +53,8 @@ def residual_sums(rows: CodedRows, scores: Ints, intercept: int, table: Ints, sh
     rows : CodedRows
         Records with two classes.
     scores : ndarray of shape (n_bins,)
-        The score of each bin. A row's score is the sum over its bins, plus `intercept`; its margin
-        is the score, with the sign of the label.
+        The score of each bin. A row's score is the sum of the scores of its bins, plus `intercept`.
+        Its margin is its score times the sign of its label.
     intercept : int
     table : ndarray of shape (n_entries,)
         The clipped residual by margin, not increasing. Entry 0 (the clip) is for margins up to 0,

@@ -1,4 +1,4 @@
-"""PrivGAM for more than two classes: sums of clipped residuals by class.
+"""Compute the sums of PrivGAM for more than two classes: clipped residuals by class.
 
 The integers that a record adds to sums depend only on its own scores. The weights of classes are
 integers from a table, so their sums are exact in floating point. All other operations are single
@@ -17,16 +17,17 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.jit import jit
 from privcurve.kernels.privgam import BLOCK, CodedRows
 
-# This factor reduces a number by more than the rounding errors of its computation can increase it.
+# Multiplying a computed number by DOWN makes it a lower bound of the exact number, whatever the
+# rounding errors.
 DOWN = 1.0 - 2.0**-40
 
 
 class Clipping(NamedTuple):
     """The parameters of the function from scores to clipped residuals."""
 
-    # (n_entries,): the weight of a class by its score, an integer above 0.
-    # Entry k is for scores in [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift).
-    # Scores beyond have the first or the last entry.
+    # (n_entries,): the weights of classes, integers above 0. Entry k is the weight of a class with
+    # a score in [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift); for scores outside of
+    # the table, it is the first or the last entry.
     table: Floats
     shift: int
     clip: int  # the residual of a record whose class has the probability 1/2
@@ -70,8 +71,9 @@ def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
 def class_residual_sums(rows: CodedRows, scores: Ints, intercepts: Ints, how: Clipping) -> Ints:
     """Return the sums of residuals by bin and class, of shape (n_bins, 2, n_classes).
 
-    On the second axis, 0 is the sum of the class's parts over records of other classes, and 1 the
-    sum of residuals over records of the class. `scores` has shape (n_bins, n_classes).
+    On the second axis, 0 has the sums of the class's parts (`_share_out`) over records of other
+    classes, and 1 the sums of residuals over records of the class. `scores` has shape (n_bins,
+    n_classes).
     """
     labels, counts, places = rows.labels, rows.counts, rows.places
     n, (n_bins, n_classes) = len(labels), scores.shape

@@ -1,4 +1,4 @@
-"""Weights of LazyBB: the projection onto dense measures, in exact integers.
+"""Compute the weights of LazyBB, the projection onto dense measures, in exact integers.
 
 A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with the
 smallest c ≥ 1 for which |μ| ≥ κn (docs/proofs.md, 'LazyBB: weights'; thesis, Definition 2.2.4). The
@@ -44,7 +44,7 @@ class Weighing(NamedTuple):
     """Parameters of the weights in all rounds; :func:`start_levels` explains levels."""
 
     levels: Ints  # (n_rows,): the level of each row before the first round
-    spread: int  # the highest first level
+    spread: int  # the highest level before the first round
     step: int  # number of levels per correct vote
     density: float  # κ
     learning_rate: float  # λ/step: the learning rate per level
@@ -121,8 +121,8 @@ def _scale_up(
 
     The weights are then rounded up to multiples of 1/unit.
     """
-    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of weights from level k on, in units
-    # of the weight at level k. So it does not underflow, however large the margins are.
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k) is the sum of the weights of levels k and
+    # above, divided by the weight of level k. The division avoids an underflow for large margins.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]
@@ -131,7 +131,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # This is the weight of level k if exactly the levels below k have the largest weight 1.
+        # If exactly the levels below k have the largest weight, 1, then level k has this weight.
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

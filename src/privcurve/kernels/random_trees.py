@@ -1,4 +1,4 @@
-"""Boosting of complete trees with random questions: clipped residuals, and their sums in leaves.
+"""Compute clipped residuals and their sums by leaf, for boosting of trees with random questions.
 
 Residuals are integer multiples of a unit, so that their sums are exact in any order.
 """
@@ -18,14 +18,15 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 class DrawnTrees(NamedTuple):
     """Complete trees with questions, but without values of leaves."""
 
-    # (n_trees, 2**depth − 1) each: a node asks "is the bin of `columns` from `low` to `high`?"
+    # Three arrays of shape (n_trees, 2**depth − 1): a node asks whether the bin of the column
+    # `columns` is from `low` to `high`.
     columns: Ints
     low: Ints
     high: Ints
     unit: float  # the unit of residuals: a power of two, at most 2**−10
 
     def trees(self) -> Trees:
-        """Return the trees in the form that the prediction kernels take."""
+        """Convert the trees to the form that the prediction kernels read."""
         return complete_trees(Ranges(self.columns, self.low, self.high))
 
     @staticmethod
@@ -48,7 +49,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
     if k == 1:
-        # The exponentials have a loop of their own, which is vectorised and so halves the time.
+        # Compute the exponentials in a separate loop, which is vectorised: this halves the time.
         odds = np.empty(n_rows)
         for i in range(n_rows):
             odds[i] = exp(-scores[i, 0])

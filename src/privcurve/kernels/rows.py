@@ -1,4 +1,4 @@
-"""Products with dense or sparse rows, in a fixed order of arithmetic."""
+"""Compute products with dense or sparse rows, in a fixed order of arithmetic."""
 
 from __future__ import annotations
 
@@ -88,15 +88,15 @@ def add_whole(
     unit: float,
     sums: Ints,
 ) -> None:
-    """Add each row of `values`, times its count, to the row of `sums` of its code.
+    """Add each row of `values`, times its count, to a row of `sums`: row i to ``sums[codes[i]]``.
 
-    Each number is clipped to `low` … `high` and rounded to an integer multiple of `unit`. NaN
-    counts as 0. If `codes` is empty, all rows have the code 0.
+    The numbers of column j are first clipped to `low[j]` … `high[j]` and rounded to integers in the
+    unit `unit`. NaN is replaced by 0. If `codes` is empty, all rows are added to ``sums[0]``.
     `values` may have any numeric type: a copy as floats would take longer than the loop.
     """
     per = 1.0 / unit
     if not len(codes) and values.shape[1] == 1:
-        total = 0  # in a register, which takes half of the time
+        total = 0  # a local variable stays in a register, which halves the time
         for i in range(len(values)):
             total += counts[i] * _whole(values[i, 0], low[0], high[0], per)
         sums[0, 0] += total
@@ -114,7 +114,7 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
     Rows whose norm is not finite become 0.
     """
     clipped = np.empty(rows.shape)
-    # Scale down a little more than needed, by more than the rounding errors of the norm and the
+    # Scale down a little more than needed: by more than the rounding errors of the norm and of the
     # products.
     slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
     for i in range(len(rows)):

@@ -1,4 +1,4 @@
-"""Sums of clipped gradients of a network with one-hot inputs and at most one hidden layer."""
+"""Add up clipped gradients of a network with one-hot inputs and at most one hidden layer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def add_gradients(
     first_sums = np.zeros(first.shape, dtype=np.int64)
     second_sums = np.zeros(second.shape, dtype=np.int64)
     ones = codes.shape[1] + 1
-    # Scale down a little more than needed, by more than the rounding errors of the norm and the
+    # Scale down a little more than needed: by more than the rounding errors of the norm and of the
     # products.
     slack = 1.0 - 64.0 * (ones + n_hidden + n_scores) * 2.0**-52
     for i in range(len(codes)):
@@ -130,7 +130,7 @@ def add_gradients(
 
 @compiled
 def network_scores(codes: Codes, inputs: Ints, first: Floats, second: Floats) -> Floats:
-    """Return the scores of each row of codes by the network, of shape (n_rows, n_scores)."""
+    """Return the network's scores of each row of bins, shape (n_rows, n_scores)."""
     n_hidden = max(len(second) - 1, 0)
     n_scores = second.shape[1] if n_hidden else first.shape[1]
     scores, hidden = np.zeros((len(codes), n_scores)), np.zeros(n_hidden)

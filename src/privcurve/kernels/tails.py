@@ -1,4 +1,4 @@
-"""Tail probabilities of a sum of Laplace or normal noise and a normal variable."""
+"""Compute tail probabilities of a sum of Laplace or normal noise and a normal variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learners: scikit-learn classifiers with a privacy statement, one file per method.
+"""Export the learners: scikit-learn classifiers with a privacy statement, one file per method.
 
 ``from privcurve.learners import LazyBBClassifier`` imports only this learner.
 """

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
@@ -49,7 +49,6 @@ from privcurve.learners.shared.checks import (
     warn_of_size,
 )
 from privcurve.learners.shared.explained import Explained
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
@@ -61,11 +60,9 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.reach import PLAIN
 from privcurve.stored import stored
-
-if TYPE_CHECKING:
-    from privcurve.datasets.public_schema import Schema
 
 # Attributes that scikit-learn sets, in `set_fit_request`, pipelines and searches; a fit keeps them.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
@@ -107,8 +104,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Lowest and highest value of each column. X is then numeric; it is clipped to the bounds and
         split into `n_bins` bins of equal width. None: X is already encoded.
     classes : sequence, optional
-        The labels; of two, the negative one first. None takes them from `y`: that each of them
-        occurs is then a public fact.
+        The labels; if there are two, the negative label first. None takes the labels from `y`: the
+        statement then assumes that it is public which labels occur.
     schema : privcurve.Schema, optional
         Replaces the three parameters above: X is then a raw frame, and `y` has the schema's labels.
     random_state : int, Generator, RandomState or None
@@ -119,9 +116,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     _learner: ClassVar[str]
 
-    # The fitted attributes in a model file, each with its type (`X | None`: it may be absent).
-    # They determine all scores, and the ledger pays for them.
-    # If a model cannot be saved, the mapping is empty and `_why_kept_back` has the reason.
+    # Names and types of the fitted attributes that a model file stores (`X | None`: the attribute
+    # may be absent). They determine all scores and must be released numbers, which the ledger pays
+    # for. The mapping is empty if a model cannot be saved; `_why_kept_back` then has the reason.
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "its model has no file format"
 
@@ -133,7 +130,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
-    schema: Schema | None = None
+    # A privcurve.Schema: learners do not import the package `datasets`.
+    schema: Any = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
     _fitted_parameters: Mapping[str, Any] = field(init=False)
@@ -146,7 +144,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def fit(
         self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
     ) -> Self:
-        """Train.
+        """Train the classifier.
 
         Parameters
         ----------
@@ -189,7 +187,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self
 
     def _with_schema_facts(self, y: ArrayLike) -> Self:
-        """Return this learner with the public facts of its schema; itself without a schema."""
+        """Return a copy with the schema's public facts as parameters, or self without a schema."""
         if self.schema is None:
             return self
         facts = schema_facts(self, self.schema, y)
@@ -268,7 +266,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner = type(self)(**{k: plain_number(value) for k, value in parameters.items()})
             learner._check_parameters()
             for name, value in learner._setting().items():
-                # An integer may be written as 8.0, but Python's ranges accept only 8.
+                # An integer may be written as 8.0, but Python's `range` accepts only 8.
                 if isinstance(value, float) and entry(self._learner).parameters[name].kind is int:
                     setattr(learner, name, int(value))
             learners.append(learner)
@@ -288,7 +286,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
-            raise ValueError(f"{self._learner} adds up to {most} without overflow")
+            raise ValueError(f"{self._learner} must have at most {most}, to sum without overflow")
         for learner in learners:
             # A learner that reads fewer columns changes `n_features_used_` later.
             learner.n_features_in_ = learner.n_features_used_ = len(self.n_bins_)
@@ -311,11 +309,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
                     f"{self._learner}: its statement must be for {' or '.join(relations)} "
-                    f"neighbours; it is for {statement.neighbours}: _noise_of(calls, "
-                    "neighbours=…)"
+                    f"neighbours; it is for {statement.neighbours}: give neighbours= to "
+                    "_noise_of"
                 )
             learner._fitted_statement = statement
-            # Copied, as a caller may change an array in place; without the seed, which is secret.
+            # Copy the parameters, because a caller may change an array in place. Leave out the
+            # seed, which is secret.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = {
                 name: value if type(value) in PLAIN else copy.deepcopy(value, copies)
@@ -328,7 +327,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:
-        """Return a view of this learner with the parameters of its fit; before a fit, itself."""
+        """Return a shallow copy with the parameters of the last fit, or self before any fit."""
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:
             return self
@@ -337,7 +336,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and the label of each row: a sign, or its position if multiclass."""
+        """Return the classes, and the label of each row as the learner's training reads it."""
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)
@@ -351,17 +350,18 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return all public facts of a fit on `n` records; with the seed they fix its noise."""
+        """Return the public facts of a fit on `n` records; with the seed they fix its noise."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Leave it out, so that a seed gives the same fit as in versions without schemas.
+            # Leave `schema` out, so that a seed gives the same fit as in versions without schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
         else:
-            # Keep the names of parameters of earlier versions, so that a seed gives the same fit.
+            # Keep parameters that only earlier versions had, so that a seed gives the same fit as
+            # there.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
@@ -437,7 +437,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether `predict_proba`, if it exists, converts votes; else scores are log-odds."""
+        """Whether `predict_proba` needs a link function; False if the scores are log-odds."""
         return False
 
     @property
@@ -459,11 +459,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # Copied: a learner that writes into its records must not change the next fit's.
+            # Copy the records: a learner that writes into them must not change the records of the
+            # next fit.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Announce the calls, train, and return the guarantee; all calls are known beforehand."""
+        """Announce the fit's mechanism calls to the curator, train, and return the guarantee."""
         # Under add-remove the number of records is not public, so nothing may depend on it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
@@ -475,7 +476,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget, and return the statement; `more` is for `noise_of`."""
+        """Calibrate calls to the budget, and return the statement; `noise_of` gets `more`."""
         budget = {name: getattr(self, name) for name in BUDGET}
         if self._neighbours() == ADD_REMOVE:
             more = {"neighbours": ADD_REMOVE, **more}
@@ -508,18 +509,18 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self
 
     def _restore(self) -> None:
-        """Check the attributes read from a model file, and compute the attributes that follow.
+        """Check the attributes read from a model file, and compute further attributes from them.
 
         The check must be strict enough that no kernel reads beyond an array. Raises ValueError if
         an attribute does not fit the columns and classes.
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry that holds with the learner's parameters; by default the registry's."""
+        """Return the learner's entry for its parameters; by default the entry in the registry."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:
-        """Return the neighbouring relation of the guarantee: the parameter, or the default."""
+        """Return the neighbouring relation: the parameter `neighbours`, or the entry's default."""
         return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
 
     # Checks ------------------------------------------------------------------------
@@ -532,7 +533,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _check_parameters(self) -> None:
         registered = entry(self._learner)
         parameters = self.get_params(deep=False)
-        check_parameters(self._learner, self._setting(), parameters.get("calibration"))
+        registered.check_parameters(self._setting(), parameters.get("calibration"))
         budget = {key: parameters[key] for key in OFFERED if key in parameters}
         if why := registered.refuses(**budget):
             raise ValueError(why)
@@ -554,7 +555,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 raise ValueError(explain_missing_schema(type(self).__name__, names))
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=, which is public and never read from rows: "
-                "one int a column (dataset.domain.n_bins), or one for all."
+                "give one number per column (dataset.domain.n_bins), or one number for all columns."
             )
         check_places(X)
         check_unmasked(X, "X")

@@ -16,17 +16,18 @@ from privcurve.privacy.budget import (
     check_budget,
     explain_renamed,
 )
+from privcurve.schema import suggestion
 
 # The largest integer hyperparameter (rounds, trees, …): larger models do not fit in memory.
 MOST = 10**9
 # The largest absolute value of a numeric hyperparameter: sums of larger numbers may overflow.
 LARGEST = 1e100
 
-# A key of `Parameter.only`: it stands for every value of the parameter except the default.
+# A key of `Parameter.only` that means every value of the parameter except the default.
 ANY = "any value"
 
 Value = TypeVar("Value")
-# A dataclass field that declares a `Parameter` has it in the field's metadata, under this key.
+# The key under which the metadata of a dataclass field holds the declared `Parameter`.
 _DECLARED = "hyperparameter"
 
 
@@ -54,8 +55,8 @@ class Parameter:
         another value, this parameter must be left at its default. Parameters that a learner does
         not have are ignored.
     only : mapping of str to str
-        Values that only one calibration supports, each with this calibration. The key `ANY` is for
-        all values except the default.
+        Maps a value of the parameter to the only calibration that supports it. The key `ANY` means
+        every value except the default.
     with_public : tuple of str
         Values with which the learner needs to know which columns are public.
     unproved : mapping of str to str
@@ -165,7 +166,7 @@ def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
 class Facts:
     """Public facts about records that belong to no dataset of the pipeline, as in an audit or test.
 
-    It has the part of the attributes of a `Domain` that learners use.
+    It has those attributes of a `Domain` that learners use.
 
     Attributes
     ----------
@@ -196,7 +197,7 @@ class Facts:
 
 
 class Proof(NamedTuple):
-    """Where a learner is proved: the section of the proof, and the test of its constants."""
+    """Where a learner's privacy is proved: a section of the proofs, and a test of its constants."""
 
     theorem: str
     test: str = "tests/privacy/test_contract.py::test_learners_keep_it"
@@ -255,8 +256,9 @@ class LearnerEntry:
         Whether it supports more than two classes. Its training then gets labels as positions
         0 … K − 1, even for two classes; other learners get signs −1 and +1.
     few_bins : int or None
-        The number of mixed bins per column with which the learner is most accurate: neighbouring
-        ones are merged to this number before a fit. None: nothing is merged.
+        The number of bins per column with which the learner is most accurate. Before a fit,
+        neighbouring fine bins (`Facts.mixed_bins`) are merged to this number. None: nothing is
+        merged.
     few_with : mapping of str to tuple
         The values of hyperparameters with which `few_bins` applies.
     slow_by_class : bool
@@ -264,7 +266,7 @@ class LearnerEntry:
         classes does not change the estimate.
     in_parts : mapping of str to tuple, or None
         The values of hyperparameters with which the learner can be trained on partitioned records
-        (:mod:`privcurve.parts`). Empty: with all values; None: with no values.
+        (:mod:`privcurve.privacy.parts`). Empty: with all values; None: with no values.
     peak : tuple of float, optional
         Memory of a training: bytes per record, and bytes per value (one encoded column of one
         record) if bins have one byte. See `registry.training_bytes`.
@@ -308,7 +310,7 @@ class LearnerEntry:
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     def placed_in(self, module: str) -> LearnerEntry:
-        """Return the entry, which `module` declares, with the absolute path of its class."""
+        """Return this entry, declared in `module`, with the absolute path of its class."""
         return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property
@@ -323,7 +325,7 @@ class LearnerEntry:
 
     @property
     def stays_open(self) -> bool:
-        """Whether all private fits read unsealed records, as the owner keeps part of the model."""
+        """Whether all private fits read unsealed records: each calibration is in `sees_open`."""
         return self.private and set(self.calibrations) <= self.sees_open.keys()
 
     @cached_property
@@ -332,16 +334,16 @@ class LearnerEntry:
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
     def complete(self, setting: Mapping[str, object]) -> dict[str, Any]:
-        """Return the hyperparameters of `setting`, completed by the defaults of the others."""
+        """Return all hyperparameters: the values in `setting`, and defaults for the rest."""
         return {**self.defaults, **setting}
 
     def most_bins(self, setting: Mapping[str, object]) -> int | None:
-        """Return how many mixed bins a column has after merging; None: they are not merged.
+        """Return to how many bins the fine bins of a column are merged; None without merging.
 
         Parameters
         ----------
         setting : mapping
-            Hyperparameters; the others have their defaults.
+            Hyperparameters; those left out have their defaults.
         """
         values = self.complete(setting)
         is_few = all(values[key] in allowed for key, allowed in self.few_with.items())
@@ -350,6 +352,55 @@ class LearnerEntry:
     def delta_passed(self, delta: float) -> float:
         """Return `delta`, or 0 if the learner supports only pure differential privacy."""
         return float(delta) if self.approximate else 0.0
+
+    def check_parameters(
+        self, parameters: Mapping[str, object], calibration: str | None = None
+    ) -> None:
+        """Check hyperparameters of the learner; the others have their defaults.
+
+        Raises ValueError if the learner has no such parameter, or if a value is out of range, has
+        no effect together with the other values (unless it is the default), or is not supported by
+        the calibration.
+        """
+        for key, value in parameters.items():
+            if key not in self.parameters:
+                hint = suggestion(key, self.parameters)
+                allowed = ", ".join(self.parameters) or "none"
+                raise ValueError(
+                    f"{self.name} has no parameter {key!r}{hint} Its parameters: {allowed}."
+                )
+            if not self.parameters[key].admits(value):
+                raise ValueError(
+                    f"{self.name}: {key} must be {self.parameters[key]}; got {value!r}."
+                )
+        completed = self.complete(parameters)
+        for key, value in parameters.items():
+            if value == self.parameters[key].default:
+                continue
+            for other, values in self.parameters[key].used_with.items():
+                if completed[other] not in values:
+                    raise ValueError(
+                        f"{self.name}: {key} = {value!r} has no effect with {other} = "
+                        f"{completed[other]!r}: leave it out, or give {other} = "
+                        f"{' or '.join(map(repr, values))}."
+                    )
+            for restricted, only in self.parameters[key].only.items():
+                if restricted in (ANY, value) and calibration not in (None, only):
+                    raise ValueError(
+                        f"{self.name}: {key} = {value!r} needs calibration = {only!r}; got "
+                        f"{calibration!r}: leave it out, or change the calibration."
+                    )
+
+    def check_proved(self, parameters: Mapping[str, object]) -> None:
+        """Raise ValueError if a hyperparameter has a value without a proved guarantee."""
+        for key, value in parameters.items():
+            declared = self.parameters[key]
+            if isinstance(value, str) and value in declared.unproved:
+                proved = [repr(one) for one in declared.choices if one not in declared.unproved]
+                raise ValueError(
+                    f"{self.name}: {key} = {value!r} has no proved guarantee: "
+                    f"{declared.unproved[value]}. Give {key} = {' or '.join(proved)}."
+                )
 
     def refuses(self, **terms: Any) -> str:
         """Return the reason why the learner does not support a request; empty if it supports it.
@@ -438,7 +489,7 @@ class LearnerEntry:
         Parameters
         ----------
         setting : mapping
-            Hyperparameters; the others have their defaults.
+            Hyperparameters; those left out have their defaults.
         n_rows, n_columns : int
             Shape of the encoded matrix.
         n_classes : int

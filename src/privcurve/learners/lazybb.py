@@ -27,17 +27,17 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# In the weights of rounds a public start counts as at most this many votes, for or against.
+# In the weights of records, the margin of a public start is clipped to ± this many votes.
 LARGEST_START = 1000
 
-# Number of rows drawn uniformly from the domain to find the cap of the weights (`cap_`).
+# Number of rows that `cap_` draws uniformly from the domain to compute the cap of the weights.
 POOL = 4096
 
-# Values of `ties`: what decides a tied vote.
+# Values of the parameter `ties`: a tied vote is decided by the last round, or is negative.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
 
-# Weak learners by their names in studies.
+# Weak learners by the value of the parameter `weak_learner`.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
@@ -215,8 +215,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     def joins_columns(self) -> bool:
         """Whether the score is not a sum of functions of single columns.
 
-        A tree may combine columns. So does a tie that the last round breaks, as it depends on the
-        votes of all rounds.
+        A tree may combine columns. The prediction in a tie that the last round breaks combines
+        columns, too, as it depends on the votes of all rounds.
         """
         # Ties are broken only without a public start.
         may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND

@@ -19,17 +19,17 @@ from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import PublicStart, StartClassifier
 from privcurve.learners.shared.roles import PublicRows
-from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.parts import PartedRecords, Totals
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
 # Names of the mechanism calls in the ledger.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-# Weights of the two counts of a bin (negative, positive): their sum is positive minus negative.
+# Weights of a bin's counts of negative and positive records: the weighted sum is n₊ − n₋.
 MARGIN = np.array([-1.0, 1.0])
 
 
@@ -39,11 +39,11 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
 
     Proof: docs/proofs.md, 'Naive Bayes from noisy counts'.
 
-    Columns are chosen one after another by their noisy scores :math:`Q_j = \frac12 \sum_c
-    |\sum_i y_i [x_{ij} = c]|`. The counts of the chosen columns by bin and label are then
-    released with noise, all at once. The score of a row is a prior plus one log-ratio for each
-    chosen column: the logarithm of the share of the row's bin among positive records, over its
-    share among negative records. Shares are smoothed.
+    Columns are chosen one after another by their noisy scores :math:`Q_j = \frac12 \sum_c |\sum_i
+    y_i [x_{ij} = c]|`. The counts of the chosen columns by bin and label are then released with
+    noise, all at once. The score of a row is a prior plus one log-ratio for each chosen column:
+    log(share of the row's bin among positive records / its share among negative records). Shares
+    are smoothed.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         self.n_records_ = records.n
 
     def _n_counted(self) -> int:
-        """Return m, the number of columns to count: `n_columns`, or fewer if there are fewer."""
+        """Return m, the number of columns to count: `n_columns`, at most all private columns."""
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
@@ -200,7 +200,7 @@ def column_score(table: Sum) -> Sum:
 
 
 def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
-    """Choose m columns privately, one after another; if there are only m, return all of them."""
+    """Choose m columns privately, one after another; if there are only m columns, return all."""
     left = list(tables)
     if m == len(left):
         return left

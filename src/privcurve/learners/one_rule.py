@@ -1,4 +1,4 @@
-"""1-rules: classifiers that look at one bin of one column. They are used alone or as voters."""
+"""1-rules: classifiers that test for one bin of one column. They are used alone or as voters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rul
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import WHOLE, kernel
 
-# How `pack` groups columns, and so the shapes of its results, depends on the records' values.
-# WHOLE therefore seals each result as a whole.
+# The records' values determine how `pack` groups columns, and so the shapes of its results. So even
+# the shapes are secret, and WHOLE seals each result as a whole.
 pack_kernel = kernel(pack, rows=WHOLE)
 pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """The net votes of one bin: added to the scores of rows in it, subtracted from all others."""
+    """The net votes of one bin. Rows outside of the bin get them with the opposite sign."""
 
     votes: int
     column: int
@@ -43,14 +43,14 @@ class VoteModel:
     """
 
     votes: tuple[Vote, ...]  # bins with a net vote other than 0, the largest absolute vote first
-    constant: int  # net votes of the constant literals, which are the same for all rows
-    # The literal of each round, numbered as in `privcurve.kernels.lazybb_rules`.
+    constant: int  # net votes of the 1-rules that predict one label for all rows
+    # The 1-rule (literal) of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
     n_bins: tuple[int, ...]  # number of bins of each column
 
     @classmethod
     def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:
-        """Return the model of the picked literals, whose votes are added up by bin."""
+        """Return the model of the 1-rules with numbers `picks`, whose votes are added up by bin."""
         starts = bin_starts(n_bins)
         net: Counter[int] = Counter()
         for literal in picks.tolist():
@@ -74,7 +74,7 @@ class VoteModel:
 
     @property
     def n_features_used(self) -> int:
-        """The number of distinct bins that 1-rules ask about, even if their votes cancel."""
+        """The number of distinct bins that 1-rules test for, including bins whose votes cancel."""
         constant = sum(self.n_bins)
         return len({literal >> 1 for literal in self.literals} - {constant})
 
@@ -85,14 +85,14 @@ class VoteModel:
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
 
     def measures(self) -> dict[str, float]:
-        """Return the numbers of rounds and of distinct bins."""
+        """Return the number of rounds, and the number of distinct bins that 1-rules test for."""
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def check(self, n_bins: Ints) -> Ints:
         """Check a model read from a file, and return its picked literals.
 
-        Raises ValueError if a literal is not of these columns, or the votes do not follow from the
-        literals.
+        Raises ValueError if a literal tests for a bin that the columns lack, or if the votes differ
+        from the votes of the literals.
         """
         picks = np.array(self.literals, dtype=np.int64)
         inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
@@ -115,7 +115,7 @@ class VoteModel:
             lines.append(f"{self.constant:+5d}  always")
         return "\n".join(lines)
 
-    # The printed form with a schema's names of columns and values, if the fit had a schema.
+    # The text that `print` shows, with the schema's names; empty if the fit had no schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ class VoteModel:
 
 
 class RuleRows(NamedTuple):
-    """Rows in the form that the kernel of 1-rules takes."""
+    """The rows that the kernel of 1-rules reads."""
 
     packed: PackedRows
     positive: Bools
@@ -144,7 +144,7 @@ class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> RuleRows:
-        """Convert records to packed rows, in the form that the kernel takes."""
+        """Convert records to the packed rows that the kernel reads."""
         codes, signs, counts, n_bins = records
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
@@ -155,7 +155,7 @@ class OneRules:
     def train(
         self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
     ) -> Ints:
-        """Choose a literal privately in each round, and return all of them, shape (n_rounds,)."""
+        """Choose a literal privately in each round; return the literals, shape (n_rounds,)."""
         calls = plan.noise.calls
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return pick_literals(

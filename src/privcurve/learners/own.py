@@ -39,7 +39,8 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
 
-# The folder with the results of contract checks (one file per learner), and the possible results.
+# The folder with one file per learner: the result of the learner's contract check, which is one of
+# the following texts.
 CONTRACTS = Path("results/contracts")
 KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
@@ -58,8 +59,8 @@ def names() -> list[str]:
         )
     if taken := [path for name, path in files if name in LEARNERS]:
         raise ValueError(
-            f"{taken[0]}: its name must differ from this project's learners, which would "
-            f"replace it; {_name_of(taken[0])!r} is one. Rename the file and its ENTRY"
+            f"{taken[0]}: its name must differ from the names of this project's learners; "
+            f"{_name_of(taken[0])!r} is one. Rename the file, and the name in its ENTRY"
         )
     if doubled := [path for name, path in files if every.count(name) > 1]:
         raise ValueError(
@@ -137,7 +138,7 @@ def claims() -> dict[str, tuple[Any, ...]]:
 
 
 def contract(name: str) -> Any:
-    """Return the settings that a learner gives the contract check; None if it gives none."""
+    """Return the settings that the contract check tries, from ``contract()``; None without it."""
     of_module = getattr(load_audit(name), "contract", None)
     return None if of_module is None else of_module()
 

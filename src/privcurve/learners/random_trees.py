@@ -10,31 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
-from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import sums_of
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_trees, ask_two_columns, bin_codes
 from privcurve.learners.entries.parameters import RandomTreesParameters
+from privcurve.learners.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import sums_of
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
-from privcurve.parts import PartedRecords
 from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 
 
 @dataclass(frozen=True, eq=False)
 class RandomTreesModel:
-    """An ensemble of complete trees: a question at each inner node, and values of the leaves."""
+    """Complete trees: each inner node has a yes/no question, and each leaf has values."""
 
-    # (n_trees, 2**depth − 1): questions, numbered as in `kernels.trees.form`; −1 for none.
-    # Inner node i has the children 2i + 1 (answer no) and 2i + 2 (answer yes).
+    # (n_trees, 2**depth − 1): the question of each inner node, numbered as in `kernels.trees.form`;
+    # −1 if a node has no question. Node i has the children 2i + 1 (answer no) and 2i + 2 (answer
+    # yes).
     questions: Ints
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs): what each leaf adds to each score
@@ -60,7 +61,7 @@ class RandomTreesModel:
 
         return write_trees(self.questions, children, leaf, self.n_bins, bin_names)
 
-    # The printed form with a schema's names of columns and values, if the fit had a schema.
+    # The text that `print` shows, with the schema's names; empty if the fit had no schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -68,7 +69,7 @@ class RandomTreesModel:
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a path of a tree asks about more than one column."""
+        """Whether some path of a tree tests more than one column."""
         return ask_two_columns(self.trees.trees())
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
@@ -99,14 +100,14 @@ class RandomTreesModel:
 class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParameters):
     r"""Newton boosting of random trees: only the values of the leaves depend on the records.
 
-    Before any record is read, the questions of all trees are drawn with public randomness. In each
-    round every party adds up, in each leaf of a batch of trees, the residuals of its records, and
-    their norms. The server gets these sums with Gaussian noise and computes the values of the
-    leaves from them. Residuals are clipped at ½ (with K > 2 classes, the vector of residuals
-    at the norm 1/√2). Clipping leaves the decision of the exact minimiser unchanged, and halves the
-    noise (docs/proofs.md, 'Clipped residuals'). Maddock, Cormode, Wang, Maple and Jha, "Federated
-    Boosted Decision Trees with Differential Privacy" (CCS 2022), use such trees but release other
-    sums.
+    Before any record is read, the questions at the nodes of all trees are drawn with public
+    randomness. In each round every party computes, for each leaf of a batch of trees, the sum of
+    the residuals of its records and the sum of the norms of these residuals. The server gets these
+    sums with Gaussian noise and computes the values of the leaves from them. Residuals are clipped
+    at ½ (with K > 2 classes, the vector of residuals at the norm 1/√2). Clipping leaves the
+    decision of the exact minimiser unchanged, and halves the noise (docs/proofs.md, 'Clipped
+    residuals'). Maddock, Cormode, Wang, Maple and Jha, "Federated Boosted Decision Trees with
+    Differential Privacy" (CCS 2022), use such trees but release other sums.
 
     Parameters
     ----------
@@ -117,8 +118,8 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         Number of trees of a round. They are fitted to the same residuals, and their values are
         averaged.
     learning_rate : float
-        Factor of the mean of a round's trees. In trials, 2 was slightly better than 1 on all tables
-        with two classes, and 1 was best with ten classes.
+        Factor of the mean of the trees of a round. In trials, 2 was slightly better than 1 on all
+        tables with two classes, and 1 was best with ten classes.
     trust : str
         ``secure_sum``: the server sees only sums over all parties, which share the noise;
         ``local``: each message of a party is private by itself; ``central``: one curator has all
@@ -127,16 +128,18 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         Number of parties that get the records. It has no effect with ``central``.
     n_colluding : int
         With ``secure_sum``: the number of other parties that may reveal, or subtract, their shares
-        of the noise. Count a curious party too: it knows its own share.
+        of the noise. To protect records from a curious party, count this party too: it knows its
+        own share.
     placement : str
-        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.learners.holders.placement.deal`.
     epsilon, delta : float
         The budget; δ > 0.
     calibration : str
         ``proved``.
     ordered : sequence of bool, optional
-        Which columns have ordered bins (a public fact). Trees ask about thresholds of these, and
-        about single bins of other columns. By default all are ordered.
+        Which columns have ordered bins (a public fact). A question compares the bin of such a
+        column with a threshold; for another column it tests for a single bin. By default all are
+        ordered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -176,16 +179,16 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
         transcript: Transcript,
         done: Callable[[float], None] | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
-        """Train with parties that run in this process or elsewhere; this is the server's part.
+        """Train as the server, with parties that run in this process or elsewhere.
 
         Parameters
         ----------
         holders : sequence of Holder
             The parties.
         questions : Questions
-            The possible questions about the columns.
+            All questions that a node can have.
         drawn : ndarray
-            The trees from :func:`privcurve.holders.boosting.draw_trees`.
+            The trees from :func:`privcurve.learners.holders.boosting.draw_trees`.
         transcript : Transcript
             It records the sizes of the parties' messages.
         done : callable, optional

@@ -1,4 +1,4 @@
-"""All learners by name, and `make`, which makes one.
+"""Look up learners by name, check their parameters, and construct them (`make`).
 
 The workflow imports this module whenever it builds the DAG, so it must be fast: it imports no
 learner. The table in :mod:`privcurve.learners.entries` names each class by its path, and
@@ -17,11 +17,11 @@ from privcurve import extras, papers
 from privcurve.coding import class_labels
 from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
-from privcurve.learners.entry import ANY, LearnerEntry
+from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import suggestion
 
-# The learner that selects other learners privately.
+# Name of the learner that selects among other learners privately.
 TUNED = "tuned"
 
 
@@ -67,55 +67,6 @@ def hint_parts() -> str:
     )
 
 
-def check_parameters(
-    name: str, parameters: Mapping[str, object], calibration: str | None = None
-) -> None:
-    """Check hyperparameters of a learner against its entry; the others have their defaults.
-
-    Raises ValueError if the learner has no such parameter, or if a value is out of range, has no
-    effect together with the other values (unless it is the default), or is not supported by the
-    calibration.
-    """
-    registered = entry(name).parameters
-    for key, value in parameters.items():
-        if key not in registered:
-            hint = suggestion(key, registered)
-            allowed = ", ".join(registered) or "none"
-            raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
-        if not registered[key].admits(value):
-            raise ValueError(f"{name}: {key} must be {registered[key]}; got {value!r}.")
-    completed = entry(name).complete(parameters)
-    for key, value in parameters.items():
-        if value == registered[key].default:
-            continue
-        for other, values in registered[key].used_with.items():
-            if completed[other] not in values:
-                raise ValueError(
-                    f"{name}: {key} = {value!r} has no effect with {other} = {completed[other]!r}: "
-                    f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
-                )
-        for restricted, only in registered[key].only.items():
-            if restricted in (ANY, value) and calibration not in (None, only):
-                raise ValueError(
-                    f"{name}: {key} = {value!r} needs calibration = {only!r}; got "
-                    f"{calibration!r}: leave it out, or change the calibration."
-                )
-
-
-def check_proved(name: str, parameters: Mapping[str, object]) -> None:
-    """Raise ValueError if a hyperparameter has a value without a proved guarantee."""
-    for key, value in parameters.items():
-        registered = entry(name).parameters[key]
-        if isinstance(value, str) and value in registered.unproved:
-            proved = " or ".join(
-                repr(choice) for choice in registered.choices if choice not in registered.unproved
-            )
-            raise ValueError(
-                f"{name}: {key} = {value!r} has no proved guarantee: "
-                f"{registered.unproved[value]}. Give {key} = {proved}."
-            )
-
-
 # With more than two classes, each record needs so many more bytes per class: a score and a copy.
 _PER_CLASS = 16.0
 
@@ -152,7 +103,7 @@ def training_bytes(
 
 
 def missing_package(name: str) -> str | None:
-    """Return a message on how to install the package that a learner lacks; None if it has all."""
+    """Return how to install the package that a learner needs; None if nothing is missing."""
     requires = entry(name).requires
     return extras.explain_missing(requires, name) if requires else None
 

@@ -33,7 +33,7 @@ grow_trees = with_weight_check(boost_trees)
 
 @dataclass(frozen=True)
 class TreePlan:
-    """The plan of a fit of trees: shape, density κ, learning rate λ, and calibrated noise.
+    """The settings of a fit of trees: size, density κ, learning rate λ, and calibrated noise.
 
     With `depth` 0, trees grow best first until they have `n_splits` internal nodes; otherwise they
     grow level by level, with `depth` levels of splits.
@@ -49,10 +49,10 @@ class TreePlan:
 
     @classmethod
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
-        """Return the plan for these hyperparameters.
+        """Return the plan for these hyperparameters, with calibrated noise.
 
-        `setting` has the remaining parameters of `lazybb_trees`, which `make` does not name. Raises
-        ValueError if the calibration does not support the hyperparameters.
+        `setting` has all other parameters of `lazybb_trees`. Raises ValueError if the calibration
+        does not support the hyperparameters.
         """
         t = 2**depth - 1 if n_splits is None else n_splits
         noise = lazybb_trees(depth=depth, n_splits=t, **setting)
@@ -68,7 +68,7 @@ class TreePlan:
 
 
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
-    """Draw all noise of a fit; its shape depends only on the plan and public facts.
+    """Draw all noise of a fit. The shape of the noise depends only on the plan and public facts.
 
     `width` is the number of bins of all columns together.
     """
@@ -81,7 +81,7 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
         empty = np.zeros((n_rounds, inner, 0 if depth else 1))
         return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    # The ledger of each round: an entry per level (or per split), then the entry of its leaves.
+    # The ledger of each round: an entry per level (or per split), then an entry for the leaves.
     rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
@@ -107,7 +107,7 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Trees that vote: each predicts −1 or +1, and the score of a row is the sum."""
+    """Trees that vote: each predicts −1 or +1, and the score of a row is the sum of the votes."""
 
     forest: Forest
     n_bins: Ints  # (n_columns,): number of bins of each column
@@ -119,7 +119,7 @@ class TreeModel:
 
     @property
     def questions(self) -> Ints:
-        """The distinct questions of the trees, as sorted numbers."""
+        """The distinct questions of the trees, as sorted numbers: see `kernels.trees.form`."""
         return np.unique(self.forest.splits[self.forest.splits >= 0])
 
     @property
@@ -141,13 +141,14 @@ class TreeModel:
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a path of a tree asks about more than one column."""
+        """Whether some path of a tree tests more than one column."""
         return ask_two_columns(self.trees())
 
     def measures(self) -> dict[str, float]:
         """Return the numbers of rounds, distinct questions, nodes and leaves, and the depth.
 
-        Nodes and leaves are of all trees together; the depth is of the deepest tree.
+        Numbers of nodes and leaves are sums over all trees; the depth is the depth of the deepest
+        tree.
         """
         parents = self.forest.children > 0
         inner = int(parents.sum())
@@ -177,7 +178,7 @@ class TreeModel:
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
         known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
         require(known_questions, "its trees ask about columns or codes that do not exist")
-        # Children come after their parent, so every branch ends.
+        # If children come after their parent, every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")
@@ -199,7 +200,7 @@ class TreeModel:
         leaf = partial(self._leaf, class_names=class_names)
         return write_trees(splits, children, leaf, self.n_bins, bin_names)
 
-    # The printed form with a schema's names of columns and values, if the fit had a schema.
+    # The text that `print` shows, with the schema's names; empty if the fit had no schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -218,7 +219,7 @@ def write_trees(
     Parameters
     ----------
     splits, children : ndarray of shape (n_trees, n_nodes)
-        As in :class:`privcurve.kernels.lazybb_trees.Forest`.
+        The arrays of :class:`privcurve.kernels.lazybb_trees.Forest`.
     leaf : callable
         ``leaf(tree, node)`` returns the text of a leaf.
     n_bins : ndarray of shape (n_columns,)
@@ -262,7 +263,7 @@ class TopDownTrees:
     """DP-TopDown trees, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> BinnedRows:
-        """Convert the codes to bins that are numbered through all columns."""
+        """Convert records to the kernel's rows, in which bins are numbered through all columns."""
         codes, signs, counts, n_bins = records
         bins, labels = bins_kernel(codes, n_bins, signs)
         return BinnedRows(bins, labels, counts, n_bins)
@@ -282,7 +283,7 @@ class TopDownTrees:
     def train(
         self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> Forest:
-        """Grow one tree privately in each round, and return all of them."""
+        """Grow one tree privately in each round, and return all trees."""
         return grow_trees(
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
@@ -291,7 +292,7 @@ class TopDownTrees:
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
-        """Return the fitted attributes: the model."""
+        """Return the only fitted attribute of the trees, `model_`."""
         return {"model_": TreeModel(released, n_bins)}
 
 
@@ -315,13 +316,14 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParamete
         Number of internal nodes; only with ``published``. By default as many as a complete tree of
         `depth` has.
     splits : str
-        ``equality``: a split asks whether a column has a given bin. ``threshold``: it may also ask
-        whether the bin is at most a given one, which suits columns with ordered bins; only with
+        ``equality``: a split asks whether a column has a given bin. ``threshold``: a split may also
+        ask whether the bin is at most a threshold, which suits columns with ordered bins; only with
         ``proved``.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. One record changes ``zero_one`` half
-        as much as Gini, so it gets half of the noise; ``entropy`` gets about (log₂ n + 1.4)/4 times
-        as much as Gini, and ``root_gini`` √n/2 times. With ``published``, only ``gini``.
+        as much as ``gini``, so ``zero_one`` gets half of the noise of ``gini``; ``entropy`` gets
+        about (log₂ n + 1.4)/4 times this noise, and ``root_gini`` √n/2 times. With ``published``,
+        only ``gini``.
     split_share : float, optional
         Share of the budget for the splits; the rest is for the leaves. Only with ``proved``; for
         the default see ``privacy.calibration.trees.lazybb_trees``.

@@ -26,7 +26,7 @@ from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
-# Maximum number of runs that are trained together, to limit the number of models in memory.
+# Maximum number of runs that are trained together, which limits the number of models in memory.
 _BATCH = 32
 
 
@@ -129,7 +129,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _effective_entry(self) -> LearnerEntry:
         try:
             many = all(registry.entry(name).multiclass for name in self._names())
-        except ValueError:  # the settings are not valid: a fit raises this error
+        except ValueError:  # invalid settings: a fit raises this error again
             many = False
         return replace(registry.entry(NAME), multiclass=many)
 
@@ -187,7 +187,8 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
                 strict=True,
             ):  # fmt: skip
                 score = self._count_right(model, records, curator, score_call)
-                # Of equal scores the first wins, which docs/proofs.md, 'Private selection', allows.
+                # If scores are equal, the first run wins: docs/proofs.md, 'Private selection',
+                # allows this.
                 if best is None or score > best[0]:
                     best = score, place, model
         assert best is not None
@@ -238,7 +239,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _count_right(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
-        """Return the noisy number of correctly predicted records, in units of 1/`UNITS` record."""
+        """Return the noisy number of correctly predicted records, multiplied by `UNITS`."""
         codes, labels, counts, _ = records
         exact = count_right(codes, labels, counts, model.score_codes)
         return int(curator.whole_numbers(call, UNITS * exact)[0])

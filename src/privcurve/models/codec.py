@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-# Maximum number of dimensions of an array in a file: more nested lists are refused.
+# Maximum number of dimensions of an array in a file. Lists that are nested deeper are refused.
 MOST_DIMENSIONS = 4
 
 
@@ -81,7 +81,7 @@ def alternatives(declared: object) -> tuple[Any, ...]:
 
 
 def _resolve_alias(kind: object) -> Any:
-    """Return the type behind an alias: NumPy 2.5's ``NDArray`` is an alias."""
+    """Return the type that an alias names; since NumPy 2.5 ``NDArray`` is an alias."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
@@ -115,7 +115,8 @@ def _matches_type(plain: object, kind: object) -> bool:
         return isinstance(plain, list)
     if not isinstance(plain, Mapping):
         return False
-    # A file of an earlier version may lack fields that are new; these must have a default.
+    # A file of an earlier version may lack fields that this version added. Such fields must have a
+    # default.
     names = _list_field_types(kind).keys()
     return names - _list_defaults(kind) <= plain.keys() <= names
 

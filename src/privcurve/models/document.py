@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 FORMAT = "privcurve model"
-# The version of the format, which increases when the meaning of files changes.
+# The version of the file format. It increases if the meaning of files changes.
 FORMAT_VERSION = 1
 
-# Parameters that a file does not contain: the secret seed, and what follows from the domain.
+# Parameters that a file does not contain: the seed, which is secret, and facts that the domain in
+# the file has already.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins", "levels")
 
 
@@ -104,7 +105,7 @@ def document(
     dataset: object = None,
     notes: object = None,
 ) -> dict[str, Any]:
-    """Return the content of the file that :func:`save` writes, without its seal."""
+    """Return the content of the file that :func:`save` writes, without the checksum (the seal)."""
     name = _learner_of(estimator)
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
@@ -135,7 +136,7 @@ def document(
         "parameters": parameters,
         "classes": classes,
         "domain": facts,
-        # Leave the parser out for a dataset without files, which has no format.
+        # Leave the parser out if the dataset has no files, and so no file format.
         **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
@@ -145,7 +146,7 @@ def document(
 
 
 def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[Any], dict[str, Any]]:
-    """Return the classes of the fit, and the domain with the type of its labels, as plain JSON."""
+    """Return the classes of the fit, and the domain with the type of the labels, as plain JSON."""
     classes, facts = np.asarray(estimator.classes_).tolist(), domain.to_dict()
     names = domain.label.names
     kind = type_of_classes(classes)
@@ -153,7 +154,8 @@ def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[An
         # JSON has no type for these labels (such as dates): write the names of the classes instead.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The labels of the fit were codes or positions: write the type that the domain has.
+        # The fit got labels as numbers of classes, not as values: write the domain's type of the
+        # values.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

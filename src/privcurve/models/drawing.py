@@ -1,4 +1,4 @@
-"""Draw what each column adds to a score (its shape), in panels of a Matplotlib figure."""
+"""Draw the shape of each column (what its bins add to a score) in a panel of a figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Maximum number of categories in a panel, and of characters in the name of a category.
 MOST_CATEGORIES, LONGEST_NAME = 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.8, 3
-# Height of the grey area of people where it is largest, as a share of the height of a panel.
+# Maximum height of the grey area that shows numbers of people, as a share of a panel's height.
 PEOPLE_SHARE = 0.2
 
 
@@ -62,7 +62,7 @@ def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -
 
 
 def _scale_numbers(axes: Axes, column: Column) -> None:
-    """Set the scale and round ticks of the axis for the values of a numeric column."""
+    """Set the axis for the values of a numeric column: its scale, and ticks at round numbers."""
     if column.dates:
         from matplotlib import dates
 
@@ -84,7 +84,7 @@ def _scale_numbers(axes: Axes, column: Column) -> None:
 
 
 def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> None:
-    """Draw the density of people in each bin along the lower edge of a panel, with their number."""
+    """Draw the density of people in each bin at the lower edge of a panel; write their number."""
     edges = _edges_of(column)
     widths = np.diff(np.array(column.edges))
     heights = people[: column.bins] / widths
@@ -101,7 +101,7 @@ def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> No
 
 
 def _edges_of(column: Column) -> Any:
-    """Return the edges of bins on the axis; a whole number is in the middle of its bin."""
+    """Return the edges of bins on the axis. If values are whole numbers, they are in mid-bin."""
     edges: Any = np.array(column.edges) - (0.5 if column.is_whole else 0.0)
     return edges.astype("datetime64[D]") if column.dates else edges
 

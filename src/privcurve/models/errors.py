@@ -1,4 +1,4 @@
-"""The error of models."""
+"""Define the error that saving, loading and explaining a model can raise."""
 
 from privcurve.errors import ExpectedError
 

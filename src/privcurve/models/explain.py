@@ -1,7 +1,7 @@
-"""Explain a fitted model: importances of columns, and shapes with error bands.
+"""Explain a fitted model: compute importances of columns, and shapes with error bands.
 
-A shape has what each value of a column adds to the score. The functions evaluate the released model
-on made-up records of its public domain (called cells); they use no real record.
+The shape of a column has what each bin of the column adds to the score. The functions evaluate the
+released model on *cells*, which are made-up records of the public domain; they use no real record.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
     from privcurve.learners.base import CodedClassifier
 
-# Random cells test whether a score is a sum over columns. Their number is PROBES_A_PAIR times the
-# largest number of pairs of bins that two columns have, so that a given pair of bins occurs in no
-# cell with probability at most e^-10; but at least LEAST_PROBES and at most MOST_PROBES.
+# Random cells test whether a score is a sum over columns. For K and L bins in the two columns with
+# the most bins, the test draws PROBES_A_PAIR · K · L cells, so that the probability to miss a given
+# pair of bins is at most e^-10. The number is limited to LEAST_PROBES … MOST_PROBES.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# If a score is no sum, the effect of a column is a mean over cells. Their number is at most
-# MOST_CELLS, and smaller if they would need more than MOST_SCORES scores, but at least LEAST_CELLS.
+# If a score is no sum over columns, the effect of a column is a mean over random cells, which takes
+# time. There are as many cells as MOST_SCORES evaluations of the score allow, but at most
+# MOST_CELLS and at least LEAST_CELLS.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
 # Default number of panels in a picture.
@@ -46,18 +47,18 @@ PANELS = 5
 class Explanation:
     """The effects of all columns on the score of a model, the most important column first.
 
-    The importance of a column is the mean change of the score if a person gets the column's value
-    of another person, computed from the noisy counts of people that PrivGAM releases. Other
-    learners release no counts: their importance is the mean distance of the score from its mean
-    over the bins of the column, with equal weights.
+    For PrivGAM, the importance of a column is the mean absolute change of the score if a random
+    person's value of the column is replaced by another random person's value, computed from the
+    released noisy counts of people. Other learners release no such counts: the importance is the
+    mean absolute deviation of the score over the column's bins, with equal weights.
     """
 
     label: Label
     names: tuple[str, ...]  # names of the columns, in the order of the encoded data
-    constant: Floats  # (n_outputs,): the score without the shapes
+    constant: Floats  # (n_outputs,): the constant term of each score
     shapes: tuple[Shape, ...]  # the shape of each column, the most important column first
-    # Whether a score is the sum of the constant and the shapes. Otherwise the effect of a column
-    # depends on other columns, and shapes are means over cells of the domain.
+    # Whether each score is the sum of its constant and the values of the row's bins. Otherwise the
+    # effect of a column depends on other columns, and shapes are means over cells.
     is_sum: bool = True
 
     @property
@@ -77,7 +78,7 @@ class Explanation:
 
     @property
     def used(self) -> tuple[Shape, ...]:
-        """The shapes of the columns with an effect of their own."""
+        """The shapes of the columns whose bins have different values."""
         return tuple(shape for shape in self.shapes if shape.has_effect)
 
     @property
@@ -87,17 +88,17 @@ class Explanation:
 
     @property
     def without_effect(self) -> list[str]:
-        """The names of the columns without an effect of their own."""
+        """The names of the columns all of whose bins have the same value."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
     @property
     def is_like_constant(self) -> bool:
-        """Whether columns were tested and none shows evidence of an effect."""
+        """Whether the model tested its columns, and no column shows evidence of an effect."""
         tested = [shape.evidence for shape in self.shapes if shape.evidence is not None]
         return bool(tested) and min(tested) > FALSE_ALARM
 
     def evidence_text(self) -> str:
-        """Return a sentence about evidence of effects; empty for a model without tests."""
+        """Return sentences on evidence of effects; empty for a model that tested no columns."""
         tested = [shape for shape in self.shapes if shape.evidence is not None]
         if not tested:
             return ""
@@ -117,7 +118,8 @@ class Explanation:
     def without_effect_text(self) -> str:
         """Return a sentence that lists the columns without effect.
 
-        If the score is no sum, the sentence says that only the shown means have no effect.
+        If the score is no sum over columns, the sentence says that the columns have no effect on
+        means, because they may have an effect together with other columns.
         """
         where = "of their own" if self.is_sum else "on these means"
         return f"Without effect {where}: {', '.join(self.without_effect)}."
@@ -126,7 +128,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Yield the text: sentences, importances, and tables of up to `most` shapes (None: all)."""
+        """Yield the printed text in parts, with tables of at most `most` shapes (None: all)."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0
@@ -190,7 +192,7 @@ class Explanation:
         most : int
             Maximum number of columns to draw.
         axes : sequence of Axes, optional
-            At least one axes object for each shape; by default, the axes of a new figure.
+            Where to draw: at least one axes object per shape; by default, the axes of a new figure.
 
         Returns
         -------
@@ -232,8 +234,8 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     """Explain a fitted learner: importances and shapes of all columns.
 
     PrivGAM releases its shapes. For other learners, the function evaluates the score on made-up
-    records. If the score is a sum over columns, a shape has the value that each bin adds, with the
-    mean 0; otherwise it has means over such records.
+    records. If the score is a sum over columns, a shape has the value that each bin adds, shifted
+    to the mean 0; otherwise the value of a bin is a mean over made-up records.
 
     Parameters
     ----------
@@ -295,7 +297,7 @@ class Effects:
     """The effects of columns on a score, measured on cells (made-up records) of a domain."""
 
     constant: Floats  # (n_outputs,): the mean score
-    # For each column, (n_outputs, n_bins): what each bin adds to the score; the mean is 0.
+    # For each column, an array (n_outputs, n_bins): what each bin adds to the score, with mean 0.
     values: tuple[Floats, ...]
     importances: tuple[float, ...]  # for each column, the mean absolute effect
     is_sum: bool  # whether the score is the sum of the constant and the values
@@ -304,12 +306,12 @@ class Effects:
     def measure(
         cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
     ) -> Effects:
-        """Measure the effect of each column: how its bin in a cell changes the score.
+        """Measure how the score of a cell changes if only the bin of one column changes.
 
         If the score is a sum over columns, one cell suffices; otherwise effects are means over many
         cells. `score` returns an array of shape (n_rows, n_outputs). `joins` says that columns may
-        interact in few cells, which random cells may miss: then the score counts as a sum only if
-        all cells of the domain confirm it.
+        interact, perhaps in so few cells that random cells miss them: then the score is taken as a
+        sum only if all cells of the domain confirm it.
         """
         coins = np.random.default_rng(0)
 
@@ -346,7 +348,8 @@ class Effects:
             rows[:, j] = np.tile(np.arange(width), len(cells))
             scores = score(rows).reshape(len(cells), width, -1)
             deviations = scores - scores.mean(axis=1, keepdims=True)
-            # Set rounding errors to 0: otherwise a column without effect would seem to have one.
+            # Set rounding errors to 0: otherwise a column without effect would seem to have an
+            # effect.
             deviations = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, deviations, 0.0)
             values.append(deviations.mean(axis=0).T)
             importances.append(float(np.abs(deviations).mean()))
@@ -356,7 +359,7 @@ class Effects:
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
-    """Return a function that computes a learner's scores, of shape (n_rows, n_outputs).
+    """Return a function from bins to a learner's scores, of shape (n_rows, n_outputs).
 
     Scores of several classes are shifted to the mean 0 in each row, which changes no prediction.
     """
@@ -395,8 +398,8 @@ def _make_explanation(
 def _importance(values: Floats, people: Floats | None) -> float:
     """Return the importance of a column: see :class:`Shape`.
 
-    With `people` it is the mean distance |x − y| of the values of two random people. This equals
-    2·E max(x, y) − 2·E x, which the function computes.
+    With `people` it is the mean of |x − y| for the values x and y of two random people. The
+    function computes it as 2·E max(x, y) − 2·E x.
     """
     if people is None or not people.sum() > 0:
         return float(np.abs(values - values.mean(axis=1, keepdims=True)).mean())
@@ -405,7 +408,8 @@ def _importance(values: Floats, people: Floats | None) -> float:
         order = np.argsort(row, kind="stable")
         up_to = np.cumsum(people[order] / people.sum())
         before = np.append(0.0, up_to[:-1])
-        # If one value is ≤ x with probability F(x), the larger of two is with probability F(x)².
+        # One value is ≤ x with probability F(x), so the larger of two values is ≤ x with
+        # probability F(x)².
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
@@ -414,9 +418,10 @@ def _importance(values: Floats, people: Floats | None) -> float:
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
     """Return half the width of the 95 % interval of an importance, for a model with one score.
 
-    Returns None without counts of people. The errors of a column's values are neither independent
-    nor all in the worst direction: the width is the mean of the widths under these two assumptions.
-    tests/unit/test_privgam_errors.py measures the coverage.
+    Returns None without counts of people. The width is the mean of two widths: for independent
+    errors of the column's values, and for errors that all change the importance in the same
+    direction. The truth is between these assumptions; tests/unit/test_privgam_errors.py measures
+    the coverage.
     """
     if people is None or not people.sum() > 0:
         return None
@@ -429,7 +434,7 @@ def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> 
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
-    """Make a domain from the public facts of a learner, with numbers as names of bins."""
+    """Make a domain from the public facts of a learner; bins are named by numbers."""
     n_bins = estimator._n_codes.tolist()
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(n_bins))])
     if estimator.bounds is not None:
@@ -455,7 +460,7 @@ def _write_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
 
 
 def table_of(shape: Shape, outputs: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the header and the rows of a table with the value of each bin for each output."""
+    """Return the header and the rows of a table: a row per bin, with its value for each output."""
     cells = [[f"{value:+.3g}" for value in row] for row in shape.values]
     if shape.errors is not None:
         cells = [

@@ -49,7 +49,7 @@ class Model:
     parameters: Mapping[str, Any]  # public parameters of the learner, including ε and δ
     domain: Domain  # columns, bins and names of classes
     statement: PrivacyStatement  # the guarantee of the model
-    versions: Mapping[str, Any]  # versions of privcurve and of the learner that saved the model
+    versions: Mapping[str, Any]  # versions of privcurve and of the learner when the model was saved
     dataset: Any  # the argument `dataset` of `save`
     notes: Any  # the argument `notes` of `save`
     _estimator: CodedClassifier
@@ -95,7 +95,7 @@ class Model:
         return self._estimator.predict(self._codes_of(rows))
 
     def decision_function(self, rows: object) -> NDArray[np.float64]:
-        """Return the scores of rows, like the fitted learner; `rows` as for :meth:`predict`."""
+        """Return the scores of rows, as the fitted learner does; `predict` explains `rows`."""
         return self._estimator.decision_function(self._codes_of(rows))
 
     def _codes_of(self, rows: Any) -> ArrayLike:
@@ -110,7 +110,7 @@ class Model:
         return rows
 
     def predict_frame(self, frame: object) -> NDArray[Any]:
-        """Predict the label of each row of a frame, as the column of the label has it.
+        """Predict the label of each row of a frame, as a value of the label's column.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class Model:
         return self._label_values[decide(self.decision_function(codes))]
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
-        """Return the name of the predicted class for each row; `codes` as for :meth:`predict`."""
+        """Return the name of each row's predicted class; `codes` are `rows` of :meth:`predict`."""
         return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
@@ -134,7 +134,7 @@ class Model:
         return self.labels[decide(scores)], self._estimator.chances(scores)
 
     def predict_proba(self, rows: object) -> NDArray[np.float64]:
-        """Estimate the probability of each class; `rows` as for :meth:`predict`.
+        """Estimate the probability of each class; :meth:`predict` explains `rows`.
 
         Returns
         -------
@@ -149,7 +149,7 @@ class Model:
         return self._estimator.predict_proba(self._codes_of(rows))
 
     def predict_interval(self, rows: object) -> NDArray[np.float64]:
-        """Return 95 % intervals of the probability of the positive class; `rows` as for `predict`.
+        """Return 95 % intervals of each row's probability of the positive class (see `predict`).
 
         Returns
         -------
@@ -199,8 +199,8 @@ class Model:
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that :func:`save` wrote.
 
-    Loading runs and imports nothing from the file: it is JSON, which is checked against a schema
-    and the declared types of the learner. Only learners of this project can be loaded.
+    Loading runs and imports nothing from the file. The file is JSON; it is checked against a schema
+    and the declared types of the learner's attributes. Only learners of this project can be loaded.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def _restore_estimator(
     domain: Domain,
     released: Mapping[str, Any],
 ) -> CodedClassifier:
-    """Make a learner from the content of a file, with all attributes that a fit would set."""
+    """Construct a learner from the content of a file, with all attributes that a fit would set."""
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:

@@ -1,4 +1,4 @@
-"""The shape of a column: what its values add to a score."""
+"""Define the shape of a column: what each of its bins adds to a score."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# The scale of a picture ignores the intervals of bins with a smaller share of people: such
-# intervals are wide.
+# A picture's scale includes the error bands only of bins with at least this share of people: bands
+# of rare bins are very wide.
 FEW = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What each bin of a column adds to a score."""
+    """What each bin of a column adds to a score, and how important the column is."""
 
     column: Column
-    values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
-    # Like `values`: half the width of the 95 % interval of each value; None without intervals.
+    values: Floats  # (n_outputs, n_bins): a row for each class, or a single row for two classes
+    # Half the width of the 95 % interval of each entry of `values`; None without intervals.
     errors: Floats | None
-    # Mean distance of the values of two random people. Without `people`: mean distance of the
-    # values from their mean.
+    # Mean absolute difference of the values of two random people; without `people`, the mean
+    # absolute deviation of the values.
     importance: float
     people: Floats | None = None  # (n_bins,): released noisy numbers of people
-    # The p-value of a test for no effect, times the number of columns (Bonferroni); None if the
-    # model has no tests. Small values are evidence of an effect.
+    # The p-value of the hypothesis that the column has no effect, times the number of columns
+    # (Bonferroni). Small values are evidence of an effect. None if the model tested no columns.
     evidence: float | None = None
     # Half the width of the 95 % interval of `importance`; None if the model has no intervals.
     importance_error: float | None = None
@@ -40,12 +40,12 @@ class Shape:
 
     @property
     def spread(self) -> Floats:
-        """The `errors`, or zeros if the model has no intervals."""
+        """Half the widths of the intervals (`errors`), or zeros if the model has no intervals."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property
     def has_effect(self) -> bool:
-        """Whether the values of any two bins differ; bins without people count, too."""
+        """Whether the values of any two bins differ, including bins without people."""
         return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property
@@ -55,11 +55,11 @@ class Shape:
 
     @property
     def drawn(self) -> Shape:
-        """The shape to draw, without values that nobody has.
+        """The shape to draw: only bins that people have, as far as the model has counts of people.
 
-        It has the categories with people, or the bins from the first to the last one with people.
-        If the model has no counts of people, or no number has people, the shape has all bins, but
-        adjacent equal bins are merged.
+        A categorical column keeps the categories with people, a numeric column all bins from the
+        first to the last bin with people. If the model has no counts of people, or no numeric bin
+        has people, all bins are kept, but adjacent bins with equal values are merged.
         """
         column = self.column
         if self.people is None or not self.people.any():
@@ -81,7 +81,7 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest absolute value, including ends of intervals of bins with enough people."""
+        """The largest absolute value, or end of an interval of a bin that is not rare (`FEW`)."""
         ends = abs(self.values) + self.spread
         if self.people is not None and self.people.sum() > 0:
             ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))

@@ -22,20 +22,23 @@ from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
 SCORE = "privcurve_score"  # the beginning of the names of score columns
-# LIKE pattern of a date, perhaps with a time after it; the query compares dates as texts.
+# LIKE pattern of a date, perhaps followed by a time. The query compares dates as texts.
 DAY = "____-__-__%"
-# The time zones that a time may have: in another zone, its day may differ from the day in UTC.
+# The time zones that a time may have. In any other zone, the time's day may differ from its day in
+# UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# Ranges of numbers and of dates, to detect other values: SQLite allows any type in any column.
+# Ranges of numbers and of dates. A value outside is neither: SQLite allows any type in any column.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
 # The texts that databases write for NaN.
 NAN = ("nan", "NaN")
-# The characters that `str.strip` removes. TRIM of a database removes only the space by default.
+# The characters that Python's `str.strip` removes. SQL's TRIM removes only spaces by default, so
+# the query lists them.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Values have this many decimals, as later digits are rounding errors. PrivGAM's values are exact.
+# The query rounds values to this many decimals, as later digits are rounding errors. PrivGAM's
+# values are exact, so they are not rounded.
 DIGITS = 12
 # Scores at which a model's probabilities are computed, to find its link function.
 PROBES = np.linspace(-4, 4, 9)
@@ -45,9 +48,10 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     """Return a query that adds the prediction of a model to each row of a table.
 
     Predictions equal :meth:`Model.predict_names`. The prediction is NULL for a row that the model
-    would refuse, and for a row with a time in a zone other than UTC. Columns may be numbers, dates
-    (or their texts, such as 2024-12-31 or 2024-12-31 23:59:00), truth values and texts. The query
-    compares categories as texts: ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
+    would refuse, and for a row with a time in a zone other than UTC. Columns may have numbers,
+    dates (or texts of dates, such as 2024-12-31 or 2024-12-31 23:59:00), truth values and texts.
+    The query compares categories as texts: the text ``'true'`` equals the truth value, but a
+    decimal number 1.50 does not equal the category 1.5.
 
     Parameters
     ----------
@@ -111,12 +115,12 @@ def _join_lines(parts: Sequence[str]) -> str:
 
 
 def _is_whole(model: Model) -> bool:
-    """Return whether all values are multiples of one unit, so that sums are exact (PrivGAM)."""
+    """Return whether the model is PrivGAM, whose values have a common unit and exact sums."""
     return hasattr(getattr(model._estimator, "model_", None), "log_odds")
 
 
 def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
-    """Return the SQL expression of score `k`: a constant, plus the value of each column."""
+    """Return the SQL expression of score `k`: a constant plus a CASE of values per column."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
     constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
@@ -127,7 +131,7 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
         whens = _case_numbers if column.kind == NUMERIC else _case_texts
         place = f"t.{_quote_name(column.name)}"
         each = whens(domain, column, _write_all(values), place)
-        cases.append(f"CASE {' '.join(each)} END")  # the result is NULL for a value without a bin
+        cases.append(f"CASE {' '.join(each)} END")  # NULL if the value has no bin
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
@@ -157,8 +161,8 @@ def _case_numbers(
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
-        # Compare times as texts, whose order is the order in time: some types of time cannot be
-        # compared with a date.
+        # Compare times as texts, whose order is the order in time. Some databases cannot compare
+        # their types of times with a date.
         place, (low, high) = text, DATES
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
@@ -169,9 +173,9 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield SQL conditions: at least one holds if a text is neither an ISO date nor a UTC time.
+    """Yield SQL conditions, of which at least one holds if a text is no ISO date or UTC time.
 
-    Each condition assumes that all earlier conditions are false.
+    Each condition may assume that all earlier conditions are false, as in a CASE.
     """
     decimals = "'0123456789'"
 
@@ -213,16 +217,18 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     decimal, marked = domain.decimal, domain.missing_in(column)
     markers = Markers(marked, decimal).amounts
     listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
-    # If the description of the column lists 1,5, a database may have the number 1.5.
+    # If the description writes a category with another decimal mark, such as 1,5, a database may
+    # have the number 1.5.
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
     words |= {word: word for word in (*listed, "", *marked)}
-    # A database may store a whole number with a point and any number of zeros.
+    # A database may write a whole number with a point and any number of zeros, such as 3.00.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
-    # What a missing value, and an unlisted text, adds to the score. No description lists "\0".
+    # `nothing` is added to the score for a missing value, and `other` for a text that the
+    # description does not list, such as "\0".
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )
@@ -232,18 +238,18 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     if column.patterns:
         letters = _fold_case([*column.codes])
-        # If two patterns differ only in case, the first one counts: it comes last here, so that it
-        # replaces the other one in the dictionary.
+        # If two patterns differ only in case, the first pattern must win: the order is reversed, so
+        # that the first pattern overwrites the second in the dictionary.
         folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
         yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
 
 
 def _fold_case(words: Sequence[str]) -> dict[str, str]:
-    """Map letters that Python, ignoring case, equates with a letter of `words` to a small letter.
+    """Map letters that differ only in case from a letter of `words` to the small letter.
 
-    The query replaces letters by this map, because some databases ignore case in ASCII letters
-    only, and because Python also equates the long s with s.
+    Python's rules for case decide; they also equate the long s with s. The query replaces letters
+    by this map, because some databases ignore case in ASCII letters only.
     """
     folded: dict[str, str] = {}
     for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
@@ -270,9 +276,10 @@ def _all_letters() -> str:
 def _write_texts(
     place: str, words: Mapping[str, str], codes: TextCodes, values: Sequence[str]
 ) -> Iterator[str]:
-    """Yield WHEN clauses with the value of each text, a key of `words`.
+    """Yield WHEN clauses that give each text (key of `words`) the value of its bin.
 
-    `words` maps a text to a text of the column with the same bin. Texts without a bin get none.
+    `words` maps a text to a text that the column's description has, with the same bin. Texts
+    without a bin get no clause.
     """
     texts: dict[str, dict[str, None]] = {}
     for text, code in zip(words, codes.code_all([*words.values()]), strict=True):
@@ -286,8 +293,8 @@ def _write_texts(
 def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
     """Return the SQL expression of the predicted label.
 
-    If there is one score, its sign decides. Of several scores, the largest one decides: in a tie,
-    the first.
+    A single score decides by its sign. Of several scores the largest decides; if scores are equal,
+    the first of these.
     """
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
@@ -303,7 +310,7 @@ def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
 def _write_probability(model: Model, score: str) -> str:
     """Return the SQL expression of the probability of the positive class.
 
-    Raises ModelError if the probability is no known function of the score.
+    Raises ModelError if the log-odds are neither the score nor `clipped_log_odds` of the score.
     """
     model.check_probabilities()
     links = {

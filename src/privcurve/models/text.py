@@ -12,12 +12,13 @@ from privcurve.files import replace_text
 from privcurve.models.errors import ModelError
 
 SEAL = "sha256"
-# Objects and lists at depths below this one are written on several lines, deeper ones on one line.
+# Objects and lists at a depth below BROKEN_LEVELS are written on several lines, and deeper ones on
+# a single line.
 BROKEN_LEVELS = 3
 
 
 def seal_of(content: dict[str, Any]) -> str:
-    """Return the SHA-256, in hex, of the canonical form of a document without its seal.
+    """Return the seal of a document: the SHA-256, in hex, of its canonical form without the seal.
 
     The canonical form is JSON with sorted keys, without blanks, with escapes for all but ASCII, and
     with floats in the shortest form that gives the same bits.
@@ -30,12 +31,12 @@ def seal_of(content: dict[str, Any]) -> str:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write a document with its seal, atomically."""
+    """Write a document with its seal (a checksum), atomically."""
     replace_text(path, _format_json({**content, SEAL: seal_of(content)}) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a document and check its seal.
+    """Read a document and check its seal (a checksum).
 
     Raises ModelError if the file can't be read, is not JSON, repeats a key, contains NaN, an
     infinite number or half a surrogate pair, or was changed.

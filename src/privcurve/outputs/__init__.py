@@ -1,1 +1,1 @@
-"""The tables and figures of a study: one file per output, listed in :mod:`.registry`."""
+"""Make the tables and figures of a study: a module per output, listed in :mod:`.registry`."""

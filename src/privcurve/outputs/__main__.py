@@ -11,7 +11,7 @@ from privcurve.outputs.registry import OUTPUTS
 
 @end_with_reader
 def main() -> int:
-    """Print each output with its options."""
+    """Print the name of each output with its first line of description and its options."""
     for word, output in OUTPUTS.items():
         print(f"{word}: {(output.__doc__ or '').splitlines()[0]}")
         for name, option in output.options.items():

@@ -1,6 +1,6 @@
-"""Verdicts on the claims of papers: compare rows of our tables with each claim's criterion.
+"""Compare rows of our tables with the criteria of papers' claims, and return verdicts.
 
-docs/claims.md states the rule.
+docs/claims.md states the rules of the verdicts.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 from privcurve.outputs.base import check_name
 
-# A claim with `table: runs` is about the single runs of the study, not about an output's table.
+# Value of a claim's key `table` if the claim is about single runs, not about an output's table.
 RUNS = "runs"
-# Columns that identify the runs of one setting: the repeat, and the fold within the repeat. All
-# curves have the same splits, so that runs of different curves can be paired.
+# Columns that identify the split of a run: the repeat, and the fold within the repeat. All curves
+# have the same splits, so that runs of different curves can be paired.
 SPLIT, FOLD = "repeat", "fold"
 SPLITS = (SPLIT, FOLD)
 EPSILON = "epsilon"
 KEYS = ["dataset", EPSILON]
-# ε = ∞, which means training without privacy, as `key_text` writes it.
+# ε = ∞ (training without privacy), as `key_text` writes it.
 NO_NOISE = "inf"
-# Name of the column with the standard error of a claim's mean value, which is computed by leaving
-# out each split in turn.
+# Column with the standard error of a claim's mean value. The error is computed by leaving out each
+# split in turn (jackknife).
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
     "name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest",
@@ -38,12 +38,13 @@ COLUMNS = [
 ]  # fmt: skip
 HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
 UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
-# A difference counts if it exceeds this many standard errors.
+# A difference from the criterion's bound is decisive if it exceeds this many standard errors.
 BEYOND = 2.0
-# Tolerance of comparisons: tables have six decimals, and their differences have rounding errors.
+# Tolerance of comparisons, for the rounding errors of differences: tables have six decimals.
 ROUNDING = 1e-9
-# By criterion: its text, whether a value equal to the bound violates it, and a function of the
-# value and the bound that returns how far the value is inside (> 0) or outside (< 0) the bound.
+# The criteria by name. Each has its text, whether a value equal to the bound violates it, and a
+# function of value and bound: positive inside the bound, negative outside, with the distance to the
+# bound as size.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -53,8 +54,8 @@ _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
 }
 
 Key = tuple[str, ...]
-# The numbers that a claim compares with its criterion. A place is one such comparison; its key has
-# the texts of the columns that identify it, such as the dataset and ε.
+# The numbers that a claim compares with its criterion. Each number is called a place; its key has
+# the values that identify it, such as the dataset and ε, as texts.
 Values = dict[Key, float]
 
 
@@ -62,20 +63,23 @@ Values = dict[Key, float]
 class Computed:
     """A function in ``papers/<paper>/_claims.py`` that computes the values of some claims.
 
-    `function` takes a claim and the rows of its table. If the table has single runs, the function
-    is called once with the runs of all splits and, for the standard error, once without each split.
+    `function` takes a claim and the rows of the claim's table. If the table has single runs, the
+    function is called once with the runs of all splits and, for the standard error, once for each
+    split with the runs of all other splits.
     """
 
-    text: str  # phrase for the value in the table; the claim fills {value} and {over}
+    # Phrase in the table, such as "mean over {over} of {value}"; the claim fills the braces.
+    text: str
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
-    has_error: bool  # whether a standard error over splits makes sense
+    has_error: bool  # whether a standard error over splits has a meaning
 
 
 def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
-    """Return a decorator that declares a function as :class:`Computed`.
+    """Return a decorator that makes a :class:`Computed` of a function.
 
-    `has_error` must be False for values that change in whole steps, such as counts: leaving out one
-    split then says nothing about their standard error.
+    `text` and `has_error` are attributes of the result. `has_error` must be False for values that
+    change in whole steps, such as counts: leaving out one split then says nothing about their
+    standard error.
     """
     return lambda function: Computed(text, function, has_error)
 
@@ -86,14 +90,14 @@ def verdicts(
     printed: Mapping[str, pd.DataFrame] | None = None,
     functions: Mapping[str, Computed] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with a row for each claim, which contains its verdict.
+    """Return a table with a verdict on each claim, one row per claim.
 
     A claim with columns under `each` has a row for each combination of their values.
 
-    `tables` contains the tables that claims name, indexed by the outputs' names or `Output.word`,
-    and under `RUNS` the single runs, which have a column for each parameter and give standard
-    errors. `printed` contains the files that claims name under `less_printed`, `functions` the
-    functions that claims name under `compute`.
+    `tables` contains the tables that claims name, indexed by an output's name or `Output.word`. The
+    table of single runs is indexed by `RUNS`; it has a column for each parameter, and gives
+    standard errors. `printed` contains the files that claims name under `less_printed`, and
+    `functions` the functions that claims name under `compute`.
     """
     rows = []
     for claim in claims:
@@ -107,7 +111,10 @@ def verdicts(
 
 
 def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
-    """Raise ValueError if a claim names a column that its table does not have."""
+    """Raise ValueError if a claim names a column that its table does not have.
+
+    `columns` are the columns of the table.
+    """
     groups = (*_telling_columns(claim), *claim.get("each", ()))
     for column in (*groups, claim.get("value", "accuracy")):
         what = f"claim {claim['name']}: {claim.get('table', 'accuracy')} has no column"
@@ -115,10 +122,10 @@ def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
 
 
 def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]]) -> None:
-    """Raise ValueError if a claim on runs names an unknown column, or averages over several curves.
+    """Raise ValueError if a claim on runs names an unknown column or averages over several curves.
 
-    `places` are the points of the study (:meth:`.OutputRequest.places`): each has the columns that
-    identify its runs, except `SPLITS`.
+    `places` are the points of the study (:meth:`.OutputRequest.places`). Each point has the values
+    of all columns that identify its runs, except the columns `SPLITS`.
     """
     names = dict.fromkeys((*(name for place in places for name in place), *SPLITS))
     columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
@@ -136,12 +143,12 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]])
                 several = f"several runs of one split have the same {' and '.join(columns)}"
                 both = dict.fromkeys((other["method"], place["method"]))
                 raise ValueError(
-                    f"claim {claim['name']}: {several} ({', '.join(both)}); say more under 'where'"
+                    f"claim {claim['name']}: {several} ({', '.join(both)}); narrow 'where'"
                 )
 
 
 def check(claim: Mapping[str, Any]) -> None:
-    """Raise ValueError if options of a claim contradict each other or would have no effect."""
+    """Raise ValueError if keys of a claim contradict each other or have no effect."""
     keys, name = claim.get("by", KEYS), f"claim {claim['name']}"
     for word in ("over", "less_by"):
         for stray in claim.get(word, ()):
@@ -157,7 +164,7 @@ def check(claim: Mapping[str, Any]) -> None:
 
 
 def check_printed(claim: Mapping[str, Any], path: Path) -> None:
-    """Raise ValueError if a file of printed numbers lacks a column that a claim needs."""
+    """Raise ValueError if the file `path` of printed numbers lacks a column that a claim needs."""
     with path.open(encoding="utf-8", newline="") as lines:
         header = next(csv.reader(lines), [])
     for column in (*claim.get("by", KEYS), claim.get("value", "accuracy")):
@@ -165,15 +172,15 @@ def check_printed(claim: Mapping[str, Any], path: Path) -> None:
 
 
 def verdict_columns(paired: bool) -> list[str]:
-    """Return the columns of the table of verdicts; `paired` adds the column of standard errors."""
+    """Return the columns of the table of verdicts; `paired` adds a column of standard errors."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
 
 
 def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one claim for each combination of values of the columns under `each`.
+    """Return one claim for each combination of values that the table has in the columns `each`.
 
-    The claims have the order of the table's rows. If the table lacks a value that the claim names,
-    the claim is returned unexpanded, with the missing values under ``gone``.
+    The claims have the order of the table's rows. If the table lacks a value under `where` or
+    `less`, the result is the claim itself, with the missing values under the key ``gone``.
     """
     names = list(claim.get("each", []))
     if gone := _values_without_rows(claim, table):
@@ -194,7 +201,7 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
 def _values_without_rows(claim: Mapping[str, object], table: pd.DataFrame) -> list[str]:
     """Return the values under `where` and `less` for which the table has no row.
 
-    A verdict on the remaining values alone would claim more than is known.
+    The claim is then not judged: a verdict on the other values would be about less than the claim.
     """
     gone = []
     for part in _parts(claim):
@@ -236,7 +243,7 @@ def _verdict(
     numbers = list(values.values())
     row |= {"least": min(numbers), "mean": mean(numbers), "largest": max(numbers)}
     sides: list[int] | None = None
-    # A count of places has no standard error: leaving out a split changes it in whole steps.
+    # Counts have no standard error: leaving out a split changes them in whole steps.
     if claim.get("table") == RUNS and (how is None or how.has_error):
         row[STANDARD_ERROR] = jackknife(_means_left_out(left_out, values))
         moved = [{key: margin_of(value, bound) for key, value in one.items()} for one in left_out]
@@ -260,9 +267,9 @@ def _verdict(
 def _means_left_out(
     left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]
 ) -> list[float]:
-    """Return, for each left-out split, the mean over all places of `values`.
+    """Return the mean over the places of `values`, once for each left-out split.
 
-    The mean is NaN if a place has no value without that split.
+    A mean is NaN if a place has no value without the split.
     """
     return [mean(one.get(key, math.nan) for key in values) for one in left_out]
 
@@ -272,11 +279,13 @@ def _judge_places(
     passes: Mapping[Key, bool],
     left_out: Sequence[Mapping[Key, float]],
 ) -> list[int]:
-    """Return 1 for each place that is clearly inside the criterion, −1 if clearly outside, else 0.
+    """Return 1 for each place clearly inside the criterion, −1 if clearly outside, else 0.
 
-    Clearly means by more than two standard errors for a single place. For several places, each is
-    tested at the corresponding level of Student's t, with Holm's correction for the number of
-    places. Places without a standard error get 0. `left_out` has the margins without each split.
+    `margins` are the distances to the criterion's bound, positive inside; `left_out` has the
+    margins computed without each split. A single place is clearly inside or outside if its margin
+    exceeds two standard errors. For several places, the significance level is the same (two
+    standard errors under Student's t), with Holm's correction for the number of places. Places
+    without a standard error get 0.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
@@ -295,27 +304,29 @@ def _judge_places(
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
     """Return the verdict on a claim from the results of :func:`_judge_places`.
 
-    `sides` are the results of the single places, `of_mean` the result of their mean. `every` says
-    whether the claim is about every place, `all_pass` whether all places meet the criterion.
+    `sides` has the result (1, 0 or −1) of each place, and `of_mean` the result of the mean over all
+    places. `every` says whether the claim is about every place, `all_pass` whether all places meet
+    the criterion.
     """
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
-    # Places that fail within their errors neither refute nor confirm a claim about every place.
+    # A mean inside the criterion confirms a claim about every place only if all places meet it.
     on_average = of_mean > 0 and (all_pass or not every)
     return HOLDS if 0 not in sides or on_average else UNDECIDED
 
 
 def _judge_values(passes: Sequence[bool], every: bool) -> str:
-    """Return the verdict on places that have no standard errors, from whether each passes."""
+    """Return the verdict on places without standard errors; `passes` says which pass."""
     if all(passes):
         return HOLDS
     return MIXED if any(passes) and not every else FAILS
 
 
 def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
-    """Return the verdict on a claim that at least a share of places pass.
+    """Return the verdict on a claim that at least a share of the places meet the criterion.
 
-    The standard error of the share treats datasets as independent. `keys` name the parts of a key.
+    The standard error of the share treats datasets as independent. `keys` are the columns whose
+    values the keys of `passes` contain.
     """
     by_dataset: dict[str, list[bool]] = {}
     for key, passed in passes.items():
@@ -344,13 +355,13 @@ def values_of(
     average: Literal["mean", "std"] = "mean",
     summary: Callable[[pd.Series, pd.Series], float] | None = None,
 ) -> Values:
-    """Return the numbers that a claim's criterion is checked on, indexed by key; NaN if missing.
+    """Return the numbers that a claim compares with its criterion, by key; NaN if missing.
 
-    A key has the values of the columns under `by` in the claim, except the columns under `over`.
-    If the claim uses the table of single runs, these are first averaged over the splits
-    (`average`). Without `over`, each row then has one number. With `over`, all rows with the same
-    key have one number together: the mean of their values, or ``summary(column, values)``, where
-    `column` is the first column under `over`.
+    A key has the values of the claim's columns `by`, except the columns `over`. If the claim is
+    about single runs, the runs are first averaged over the splits by `average`. If the claim has no
+    columns `over`, each row gives one number. Otherwise all rows with the same key give one number:
+    the mean of their values, or ``summary(column, values)``, where `column` has the rows' values in
+    the first column of `over`.
     """
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     table = _average_splits(claim, rows, average) if claim.get("table") == RUNS else rows
@@ -379,7 +390,7 @@ def _summarise(
 
 
 def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return a column as floats; raise ValueError, which names the claim, if it has texts."""
+    """Return a column as floats; raise ValueError, naming the claim, if the column has texts."""
     try:
         return pd.to_numeric(rows[column]).astype(float)
     except (TypeError, ValueError):
@@ -389,13 +400,13 @@ def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Se
 
 
 def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
-    """Return the key of each row: the values of the columns `keys`, as texts."""
+    """Return a key for each row: the values of the columns `keys`, as texts."""
     rows = frame[list(keys)].itertuples(index=False, name=None) if keys else [()] * len(frame)
     return [tuple(map(key_text, row)) for row in rows]
 
 
 def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
-    """Return the columns that `by`, `where`, `less` and `less_by` of a claim name."""
+    """Return the columns that identify a claim's rows: `by`, `where`, `less` and `less_by`."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -406,24 +417,25 @@ def _claimed_rows(
     rows = select_rows(table, claim.get(where, {}))
     if keys and rows.duplicated(list(keys)).any():
         same = f"several rows have the same {' and '.join(keys)}"
-        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+        raise ValueError(f"claim {claim['name']}: {same}; narrow 'where'")
     return rows
 
 
 def _compared_values(
     claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
 ) -> list[float]:
-    """Return the value to subtract from each row of `frame`.
+    """Return the values that a claim with `less` subtracts from the rows of `frame`, one per row.
 
-    It comes from the rows of `table` that the claim's `less` selects and that have the same keys;
-    if there are several, from the best of them (`against`). It is NaN if there is no such row.
+    The value for a row comes from the rows of `table` that match the claim's `less` and have the
+    same values as the row in the columns `keys` (or `less_by`). If several rows match, the best
+    value counts (`against`). The value is NaN if no row matches.
     """
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
     subtrahends = _numbers(claim, others, value)
     keys = [name for name in matched if name != EPSILON]
-    # Rows of different methods are kept apart, as a method without privacy needs another rule: its
-    # only row, at ε = ∞, is compared with rows of every ε.
+    # Rows are grouped by method, because a method without privacy follows another rule: its only
+    # row, at ε = ∞, is compared with rows of every ε.
     apart = [
         name for name in ("method", *claim.get("less", ())) if name in others and name != EPSILON
     ]
@@ -437,36 +449,37 @@ def _compared_values(
         subtracted: list[float] = []
         for own in theirs.get(key, {}).values():
             there = own.get(epsilon, own.get(NO_NOISE) if len(own) == 1 else None)
-            # A method without a row at this ε could be the best there: then the best is unknown.
+            # A method without a row at this ε might have been the best there, so that the best is
+            # unknown.
             subtracted += there or ([math.nan] if best else [])
         if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' match one {' and '.join(matched)}"
-            raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
-        # The result is NaN if one of the values is missing.
+            raise ValueError(f"claim {claim['name']}: {same}; give 'against', or narrow 'less'")
+        # `np.min` and `np.max` return NaN if one of the values is missing.
         choose = np.min if best == "smallest" else np.max
         numbers.append(float(choose(subtracted)) if subtracted else math.nan)
     return numbers
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the ε of each row as text; if ε is not in `names`, ∞, which matches every ε."""
+    """Return the ε of each row as text; if `names` lacks ε, always ∞, which matches every ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows that match `where`, which gives a value or a list of values by column."""
+    """Return the rows whose columns have the values in `where`: one value or a list per column."""
     for column, value in where.items():
         table = table[table[column].map(key_text).isin(list_texts(value))]
     return table
 
 
 def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the `where` of a claim and its `less`, if any: each maps columns to wanted values."""
+    """Return the values of the claim's keys `where` and, if it exists, `less`."""
     return [claim[one] for one in ("where", "less") if one in claim]
 
 
 def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """Return the runs of a claim, followed by the runs without each of the splits.
+    """Return the runs of a claim, followed by the runs without each of the splits in turn.
 
     If there is only one split, the list has only the first item. The value of a failed run is NaN.
     Raises ValueError if a mean over splits would average over several curves or settings.
@@ -474,7 +487,8 @@ def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Da
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     mine = pd.concat([select_rows(runs, part) for part in _parts(claim)])
     mine = mine[~mine.index.duplicated()]
-    # Runs of a method without the parameter have NaN there, which grouping by keys would drop.
+    # NaN marks a parameter that a run's method does not have. It becomes "", as `groupby` drops
+    # rows with NaN.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
     numbers = _numbers(claim, mine, value).where(mine["status"] == "ok")
     mine = mine.assign(**keyed).assign(**{value: numbers})
@@ -482,18 +496,19 @@ def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Da
     splits = mine[FOLD if one_partition else SPLIT]
     if mine.duplicated([*columns, str(splits.name)]).any():
         same = f"several runs of one split have the same {' and '.join(columns)}"
-        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+        raise ValueError(f"claim {claim['name']}: {same}; narrow 'where'")
     names = sorted(splits.unique())
-    # With only one split, no run would be left.
+    # If there is only one split, no run is left without it.
     return [mine, *(mine[splits != name] for name in names if len(names) > 1)]
 
 
 def _average_splits(
     claim: Mapping[str, Any], runs: pd.DataFrame, average: Literal["mean", "std"]
 ) -> pd.DataFrame:
-    """Average the claim's value over splits; NaN if one of the runs has failed.
+    """Average the claim's value over splits; the average is NaN if one of the runs has failed.
 
-    The result has a row for each combination of the columns that identify the claim's rows.
+    The result has a row for each combination of values of the columns that identify the claim's
+    rows (:func:`_telling_columns`).
     """
     groups = runs.groupby(_telling_columns(claim), sort=False)[claim.get("value", "accuracy")]
     return groups.agg(average).where(groups.count() == groups.size()).reset_index()
@@ -502,11 +517,10 @@ def _average_splits(
 def jackknife(left_out: Sequence[float]) -> float:
     """Return the jackknife standard error of a statistic.
 
-    `left_out` are the values of the statistic, each computed without one of the splits.
-
-    For a mean over independent splits the result is the usual standard error; for a difference of
-    two curves it is the standard error of the paired difference. It is NaN with fewer than two
-    splits, or if a value is not finite.
+    `left_out` are the values of the statistic, each computed without one of the splits. For the
+    mean over independent splits, the result is the usual standard error; for the difference of two
+    curves, it is the standard error of the paired difference. The result is NaN if there are fewer
+    than two splits, or if a value is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
@@ -516,13 +530,13 @@ def jackknife(left_out: Sequence[float]) -> float:
 
 
 def list_texts(value: object) -> list[str]:
-    """Return the value of a key, or each value of a list, as written by :func:`key_text`."""
+    """Return `value`, or each of its items if it is a list, as :func:`key_text` writes it."""
     return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
 def key_text(value: object) -> str:
-    """Write the value of a key as text, so that equal keys are found after reading a file.
+    """Write a value as text, such that values from a file and from memory can be compared.
 
-    Numbers are shortened: writing a float to a file and reading it may change its last bit.
+    Numbers are shortened, as writing a float to a file and reading it may change its last bit.
     """
     return short_text(value) if isinstance(value, (int, float)) else str(value)

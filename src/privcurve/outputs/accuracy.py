@@ -1,4 +1,4 @@
-"""Table of each learner's accuracy at each ε, from fresh trainings, and the selected settings."""
+"""Make the tables of learners' accuracy at each ε, and of the selected settings."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
 
 def all_curves(request: OutputRequest) -> Reads:
-    """Return the inputs of an output that reads every curve of the study, in the study's order."""
+    """Return the inputs of an output that reads all curves of the study, sorted as in the study."""
     study = request.study
     facts = [list(study.datasets), list(study.methods), study.metric]
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
@@ -99,12 +99,12 @@ def read_all_selected(context: Context) -> pd.DataFrame:
     curves = set(zip(selected["dataset"], selected["method"], strict=True))
     missing = [pair for pair in context.request.reads.curves if pair not in curves]
     if missing:
-        raise IncompleteError(f"{context.study.name}: nothing selected for {missing}")
+        raise IncompleteError(f"{context.study.name}: no setting is selected for {missing}")
     return selected
 
 
 def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the table for readers: texts in fewer columns, scores with four decimals."""
+    """Return the table ``accuracy`` with texts for readers: fewer columns, four decimals."""
     texts = text_frame(frame[["dataset", "method", "epsilon", "kind"]])
     cv = optimistic_column(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = format_means(frame[cv], frame[f"{cv}_std"])
@@ -115,7 +115,7 @@ def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return a column of texts for each score, by its title: the mean and its standard error."""
+    """Return each score's column of texts, by the score's title: mean and standard error."""
     return {
         metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame
@@ -139,7 +139,7 @@ class SelectedSettings(Output):
 
 
 def settings_of(study: Study, selected: pd.DataFrame) -> Table:
-    """Return the table of the selected settings of a study."""
+    """Return the table ``selected_settings`` of a study."""
     frame = selected_settings_table(selected, study.datasets, list(study.methods))
     texts = text_frame(frame.drop(columns=["learner", "error"]))
     return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
@@ -149,12 +149,12 @@ METHOD = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 
 
 def optimistic_column(metric: str = ACCURACY) -> str:
-    """Return the column name of the cross-validated score that selected a setting."""
+    """Return the name of the column with the cross-validated score that selected the setting."""
     return f"cv_{metric}_selected_optimistic"
 
 
 def table_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of the table ``accuracy`` of a study with this metric."""
+    """Return the columns of the table ``accuracy`` if the study selects settings by `metric`."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
         *METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std",
@@ -166,17 +166,17 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
 
 
 def scores_of_tables(metric: str) -> list[str]:
-    """Return the scores that have a mean in the table."""
+    """Return the scores whose mean is in the table ``accuracy``."""
     return list(dict.fromkeys((*IN_TABLES, metric)))
 
 
 def spread_scores(metric: str) -> list[str]:
-    """Return the scores that have a standard deviation and a standard error in the table."""
+    """Return the scores whose standard deviation and standard error the table ``accuracy`` has."""
     return list(ranked_by(metric))
 
 
 def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Return the standard deviation and standard error of each score, by column name.
+    """Return standard deviation and standard error of each of `spread_scores`, by column name.
 
     `good` has a row for each successful repeat.
     """
@@ -198,16 +198,16 @@ def accuracy_table(
     methods: Sequence[str],
     metric: str = ACCURACY,
 ) -> pd.DataFrame:
-    """Return the scores of each selected setting: of fresh trainings, and of cross-validation.
+    """Return the table ``accuracy``: scores of fresh trainings, and the cross-validated score.
 
-    The cross-validated score is optimistic, as it selected the setting. The table has a row for
-    each dataset, method and ε, in the order of `datasets` and `methods`. `refits` are the fresh
-    trainings (repeats 1 … `n_repeats`); trainings of settings that were not selected are ignored.
-    In the result, `scored_on` is "test" or "folds". A score is NaN unless all repeats have it;
+    The cross-validated score is optimistic, as this score selected the setting. The table has a row
+    for each dataset, method and ε, in the order of `datasets` and `methods`. `refits` are the fresh
+    trainings (repeats 1 … `n_repeats`); trainings of settings that are not in `selected` are
+    ignored. In the result, `scored_on` is "test" or "folds". A score is NaN if a repeat lacks it;
     `n_failed` counts failed and missing repeats, and `error` names them.
     """
     scored_on = _find_scoring_sets(refits)
-    # ε is compared as text: the file of selected settings may have changed its last bit.
+    # ε is compared as text, as writing and reading the selected settings may change its last bit.
     keys = ["dataset", "method", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
@@ -230,12 +230,12 @@ def selected_settings_table(
 ) -> pd.DataFrame:
     """Return the selected settings, one per row, with a column for each hyperparameter.
 
-    The columns of hyperparameters are sorted by name; rows have the order of `datasets`, `methods`.
+    Columns of hyperparameters are sorted by name. Rows are sorted as `datasets` and `methods`.
     """
     rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[METHOD].reset_index(drop=True)
-    # A setting of private selection also names a learner, which already has a column.
+    # With private selection, a setting also names the learner; the table has this column already.
     for name in sorted({name for setting in settings for name in setting} - set(METHOD)):
         table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
     for name in ("n_settings", "n_failed_settings", "status", "error"):
@@ -273,10 +273,10 @@ def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) 
 def _average_fresh(
     row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
 ) -> dict[str, Any]:
-    """Return the scores, counts and status of a row of the table from its fresh trainings.
+    """Return the scores, counts and status of one row of the table ``accuracy``.
 
-    Scores are means over the repeats. If a repeat failed or is missing they are NaN, and ``error``
-    says which one.
+    `row` is the selected setting, and `fresh` are its fresh trainings. Scores are means over the
+    repeats. If a repeat failed or is missing, the scores are NaN, and ``error`` names the repeat.
     """
     if fresh["repeat"].duplicated().any():
         what = f"{row['dataset']}, {row['method']}, ε = {row['epsilon']:g}"

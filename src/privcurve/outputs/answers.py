@@ -1,4 +1,4 @@
-"""Rankings of learners and the sentences about them: which learner to use, how certain it is.
+"""Rank learners, and say which learner to use and how certain this is.
 
 Terminal, page and reports use the same rankings and sentences. Methods that are the same mechanism
 have one row in a ranking (:func:`drop_twins`).
@@ -32,11 +32,11 @@ def rankings(
     epsilons: Sequence[float],
     metric: str | None = None,
 ) -> list[Ranking]:
-    """Rank the learners of a study on a dataset at each ε, by default by the study's metric.
+    """Rank the learners of a study on a dataset, at each of `epsilons`.
 
-    The function reads the study's table of accuracy and, where they exist, the tables of the
-    outputs `raw` (models on raw columns) and `ledgers` (the δ that models used). `outputs` are the
-    study's outputs, indexed by `Output.word`. The result has one ranking for each of `epsilons`.
+    The ranking is by `metric`, by default the study's metric. `outputs` are the study's outputs,
+    indexed by `Output.word`. The function reads the table ``accuracy`` and, where they exist, the
+    tables of the outputs `raw` (models on raw columns) and `ledgers` (the δ that models used).
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
@@ -49,7 +49,7 @@ def rankings(
 
 
 def titles_of(study: Study) -> dict[str, str]:
-    """Return the titles of a study's methods and of the reference models.
+    """Return the titles of a study's methods and of the reference models, by name.
 
     If the methods have different neighbouring relations, each title names its relation, as the same
     ε under two relations is not the same guarantee. The title of a user's own learner contains the
@@ -63,42 +63,43 @@ def titles_of(study: Study) -> dict[str, str]:
         )
         for name, method in methods
     }
-    # The study's titles replace the references' titles: a study without a model on raw columns may
-    # have a learner called `raw`.
+    # The study's titles take precedence: a study without a model on raw columns may have a learner
+    # that is called `raw`.
     return REFERENCES | titles
 
 
 def contracts_of(study: Study) -> dict[str, str]:
-    """Return the result of the contract check of each method that trains a user's own learner."""
+    """Return the result of the contract check by method, for methods with a user's own learner."""
     return {name: method.contract for name, method in study.methods.items() if method.contract}
 
 
 def broken_of(contracts: Mapping[str, str]) -> list[str]:
-    """Return the methods that broke the contract. They are not ranked or recommended."""
+    """Return the methods in `contracts` whose learner broke the contract: they are not ranked."""
     return [method for method, finding in contracts.items() if finding == own.BROKEN]
 
 
 MAJORITY = "majority_class"
-# The model on raw columns; models on encoded data are not compared with it (outputs/price.py).
+# Name of the model on raw columns. `coded_models` excludes it: outputs/price.py compares models on
+# raw columns with models on encoded data.
 RAW = "raw"
-# The same kind of model on encoded data: the difference is the cost of encoding.
+# Name of the same kind of model on encoded data; its distance from `RAW` is the cost of encoding.
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3
-# If all classes but the most frequent have less than this share of the records together, accuracy
-# says little about them.
+# A label is rare if all labels except the most frequent one have less than this share of the
+# records. Accuracy then says little about the rare labels.
 RARE = 0.2
-# Scores that are reported in addition to the accuracy if a class is rare.
+# Scores that are reported next to the accuracy if a label is rare, with their short names.
 BESIDE = {"auc": "AUC", "log_loss": "log-loss", "balanced_accuracy": "balanced"}
-# Two scores are level if they differ by at most this many standard errors. The standard error is of
-# a difference of independent means: scores cannot be paired, as the table has no rows of splits.
+# Two scores are level if they differ by at most this many standard errors of their difference. The
+# scores count as independent: they cannot be paired, as the table has no rows of single splits.
 LEVEL = 2.0
-# Maximum number of learners level with the best that a sentence names.
+# A sentence names at most this many learners that are level with the best one.
 MOST_LEVEL = 3
 
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with the δ that the models used, where `ledgers` has it.
+    """Return the table ``accuracy`` with the δ that the models used, where `ledgers` has it.
 
     The used δ may be smaller than the δ of the budget.
     """
@@ -109,10 +110,11 @@ def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFra
 
 
 def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with one row per mechanism.
+    """Return the table ``accuracy`` with one row for each mechanism.
 
-    A method that receives a δ > 0 and does not use it draws the same random numbers as the method
-    with δ = 0. Their scores are all equal; only the row with the smallest δ is kept.
+    A method that gets a δ > 0 but does not use it draws the same random numbers as the same method
+    with δ = 0, so that all their scores are equal. Of such rows, the one with the smallest δ
+    remains.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -123,13 +125,13 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Learners on one dataset at one ε, ranked by a metric of the table of accuracy.
+    """Learners on one dataset at one ε, ranked by a metric of the table ``accuracy``.
 
-    `private` are the rows of the table for learners trained at this ε, `free` the rows for learners
-    without privacy, both best first; their column `error` is the standard error of the metric's
-    mean. `failed` are the rows, at this ε or without privacy, that have a failed training.
-    `contracts` gives the result of the contract check of a user's own learners, by method; methods
-    that broke the contract have no row.
+    `private` are the table's rows of learners trained at this ε, and `free` its rows of learners
+    without privacy; both are sorted, best first, and have a column `error`, the standard error of
+    the metric's mean. `failed` are the rows, at this ε or without privacy, that have a failed
+    training. `contracts` has the result of the contract check by method, for a user's own learners;
+    methods that broke the contract have no row.
     """
 
     epsilon: float
@@ -142,27 +144,27 @@ class Ranking:
     contracts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, row: pd.Series) -> str:
-        """Return the title of a row's learner, with calibration and δ if these are not the default.
+        """Return the title of a row's learner; with calibration and δ if they are not the default.
 
-        Learners may have the same title; these additions tell them apart.
+        Learners may have the same title; these additions distinguish them.
         """
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
         return f"{self.titles[row['method']]}{published}{delta}"
 
     def marked_name(self, row: pd.Series) -> str:
-        """Return the row's name, marked if the learner was tuned outside the budget."""
+        """Return the row's `name`, marked if ε does not cover the choice of hyperparameters."""
         return self.name(row) + (
             f" ({SHORT[NOT_COVERED]})" if row.get("kind") == NOT_COVERED else ""
         )
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """Return the learners that can be recommended: the first of three groups that is not empty.
+        """The rows of `private` that can be recommended: the first of three groups with a row.
 
-        The groups are: learners whose noise is proved and whose choice of hyperparameters ε covers;
-        learners whose noise is proved; all private learners. A user's own learner counts as proved
-        if it kept the contract.
+        The groups are: learners with proved noise whose ε covers the choice of hyperparameters; all
+        learners with proved noise; all private learners. A user's own learner counts as proved if
+        it kept the contract.
         """
         untried = [method for method, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
@@ -172,25 +174,25 @@ class Ranking:
 
     @property
     def majority(self) -> pd.Series | None:
-        """Return the row of the classifier that always predicts the most frequent label."""
+        """The row of the classifier that always predicts the most frequent label, or None."""
         rows = self.free[self.free["learner"] == MAJORITY]
         return rows.iloc[0] if len(rows) else None
 
     @property
     def coded_models(self) -> pd.DataFrame:
-        """Return the models without privacy that were trained on encoded data."""
+        """The rows of models without privacy that were trained on encoded data."""
         return self.free[~self.free["learner"].isin([MAJORITY, RAW])]
 
     @property
     def has_rare_label(self) -> bool:
-        """Return whether one label is so frequent that accuracy says little about the others."""
+        """Whether one label is so frequent that accuracy says little about the other labels."""
         return self.majority is not None and bool(self.majority[ACCURACY] > 1 - RARE)
 
     def sentence(self) -> str:
-        """Return the recommendation at this ε as a sentence, without its full stop.
+        """Return the recommendation at this ε as a sentence without a full stop.
 
-        It names the best eligible learner, its score, the scores without privacy, the learners that
-        are level with it, and reservations.
+        The sentence names the best eligible learner and its score, the scores without privacy,
+        learners that are level with the best, reservations, and learners without a rank.
         """
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
@@ -217,7 +219,7 @@ class Ranking:
         return "; ".join([*parts, *self._reservations(best), *self._failures()])
 
     def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
-        """Return the sentence for an ε at which no learner beats a constant prediction."""
+        """Return the sentence for an ε at which no learner beats the constant prediction."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
@@ -243,10 +245,9 @@ class Ranking:
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Return phrases that name the learners without a rank, and why they have none.
+        """Return phrases on learners without a rank: trainings failed, or the contract broke.
 
-        Either a training failed, or the learner broke the contract. A phrase on a broken contract
-        is repeated at every ε.
+        Phrases on a broken contract are the same at every ε.
         """
         rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}
@@ -256,11 +257,11 @@ class Ranking:
         return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
-        """Return reservations about the recommendation, as phrases.
+        """Return reservations about the recommendation of the learner `best`, as phrases.
 
-        If the ε of the best learner is not proved, or does not cover its hyperparameters, the
-        phrase says so. Otherwise it names a learner with a better score whose hyperparameters ε
-        does not cover, if there is one.
+        If the ε of `best` is not proved, or does not cover the choice of its hyperparameters, the
+        phrase says so. Otherwise the phrase names the best learner with a higher score whose ε does
+        not cover the choice, if there is one.
         """
         if best.get("kind") == NOT_COVERED:
             return ["its hyperparameters were chosen without privacy"]
@@ -280,7 +281,11 @@ class Ranking:
         ]
 
     def lines(self, most: int | None = None, *, free: bool = True) -> list[str]:
-        """Return one line per learner, best first, then the learners without privacy."""
+        """Return a line per private learner, best first, then a line per learner without privacy.
+
+        Only the first `most` private learners have a line; without `free`, learners without privacy
+        have none.
+        """
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
             (f"{place}.", self.marked_name(row), self._scores(row))
@@ -294,7 +299,7 @@ class Ranking:
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
     def remark(self) -> str:
-        """Return a remark that accuracy says little here; empty if no label is rare."""
+        """Return a remark that accuracy says little on this dataset; empty if no label is rare."""
         if self.majority is None or not self.has_rare_label:
             return ""
         use = " Rank by AUC or log-loss: --metric auc." if self.metric == ACCURACY else ""
@@ -305,14 +310,14 @@ class Ranking:
 
     @property
     def _digits(self) -> int:
-        # If a label is rare, accuracies are close to 1 and to each other: show one more digit.
+        # If a label is rare, all accuracies are close to 1, so that one more digit is needed.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _write_number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
 
     def score(self, row: pd.Series, name: str | None = None) -> str:
-        """Write a row's mean of the score `name` (default: the metric) and its standard error."""
+        """Write a row's score `name` (default: the metric) as mean ± standard error."""
         name = name or self.metric
         digits = self._digits if name == self.metric else DIGITS
         if pd.isna(row[name]):
@@ -321,7 +326,7 @@ class Ranking:
         return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
-        """Write a row's ranking score and, if a label is rare, scores that say more about it."""
+        """Write a row's score by the metric; if a label is rare, add accuracy and `BESIDE`."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} "
@@ -348,9 +353,10 @@ def ranking(
     n_records: int | None = None,
     contracts: Mapping[str, str] | None = None,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε, without those whose score is missing.
+    """Rank the learners on a dataset at an ε by `metric`; rows without this score have no rank.
 
-    `contracts` comes from :func:`contracts_of`; learners that broke the contract are left out.
+    `accuracy` is the table ``accuracy``. `contracts` comes from :func:`contracts_of`; learners that
+    broke the contract are not ranked.
     """
     tried = dict(contracts or {})
     broken = broken_of(tried)
@@ -362,20 +368,20 @@ def ranking(
     at, any_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in frames)
     free = best[np.isinf(best["epsilon"])]
     any_at |= np.isinf(of_data["epsilon"])
-    # `failed` includes twins: `drop_twins` compares scores, which failed trainings lack.
+    # Failed rows are not passed to `drop_twins`, which compares scores: failed rows have none.
     failed = of_data[any_at & of_data.get("status", pd.Series("", of_data.index)).eq("failed")]
     return Ranking(epsilon, best[at], free, titles, metric, n_records, failed, tried)
 
 
 def full_sentence(text: str) -> str:
-    """Return a sentence with a capital letter and a full stop."""
+    """Return `text` with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
 
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
-    """Return sentences that explain the number after ± of a metric.
+    """Return sentences that explain the number after ± in scores by `metric`.
 
-    `scored_on` are the values of the column ``scored_on`` of the scores: "test" or "folds".
+    `scored_on` are the values in the column ``scored_on`` of the table: "test" or "folds".
     """
     covers = "widened because the parts that score overlap (Nadeau and Bengio 2003)"
     if TEST in (ways := {*scored_on}):
@@ -392,5 +398,5 @@ def _is_not_covered(frame: pd.DataFrame) -> pd.Series:
 
 
 def short_metric_name(metric: str) -> str:
-    """Return the short name of a metric for readers."""
+    """Return a short name of a metric for readers, such as ``AUC``."""
     return BESIDE.get(metric, metric_name(metric))

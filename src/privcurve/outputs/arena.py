@@ -1,4 +1,4 @@
-"""The arena: tables and figures that compare private classifiers over many datasets."""
+"""Make the tables and figures of the arena, which compares private classifiers on many datasets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from privcurve.outputs.runs import Runs, suite_of
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
-# In the option `against`: the file of results that is part of this version of privcurve.
+# Value of the option `against` that stands for the results which ship with this version.
 FROZEN = "frozen"
 FROZEN_FILE = Path("resources/arena/results.parquet")
 REFERENCE = "privgam"
@@ -60,22 +60,23 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
-# Added to captions and notes of tables and figures about the second suite of datasets.
+# Added to captions and notes about the second suite: datasets whose records set constants of
+# PrivGAM.
 SET_ON_CAPTION = ", on tables that set PrivGAM"
 SET_ON_NOTE = (
     "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
     "network: PrivGAM's results are too good."
 )
-# Matplotlib's keywords for the line of each method, by its name.
+# Maps methods to Matplotlib's keyword arguments for their lines.
 Looks = Mapping[str, Mapping[str, Any]]
 
 
 class Arena(Output):
     """Tables, figures and a file that compare methods of one study, of several, or with a file.
 
-    The output reads the output ``runs`` of the study or, in a study of studies, of each of them.
-    With `against`, it compares these runs with the runs in a file. All datasets must be of one
-    suite, so that no mean mixes datasets that set constants of PrivGAM with others.
+    The output reads the output ``runs`` of the study or, in a study of studies, of each single
+    study. With `against`, it compares these runs with the runs in a file. All datasets must be of
+    one suite, so that no mean mixes datasets that set constants of PrivGAM with other datasets.
     """
 
     word: ClassVar[str] = "arena"
@@ -155,7 +156,10 @@ class Arena(Output):
 
 
 def mixed_suites(suites: Mapping[str, str]) -> str | None:
-    """Return a message if datasets are of different suites; `suites` has the suite by dataset."""
+    """Return a message if datasets belong to different suites, else None.
+
+    `suites` maps datasets to their suites.
+    """
     firsts = {suite: name for name, suite in reversed(list(suites.items()))}
     if len(firsts) < 2:
         return None
@@ -164,21 +168,21 @@ def mixed_suites(suites: Mapping[str, str]) -> str | None:
 
 
 def suite_notes(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return a note if runs are on datasets of the second suite; otherwise no note."""
+    """Return the note on datasets that set constants of PrivGAM, if `runs` has such datasets."""
     return (SET_ON_NOTE,) if runs["suite"].eq(run_files.SET_ON).any() else ()
 
 
 def against_file(word: str) -> Path:
-    """Return the path of the file of runs that the option `against` names."""
+    """Return the path of the file of runs that the value `word` of the option `against` names."""
     return home() / FROZEN_FILE if word == FROZEN else Path(word)
 
 
 def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return all runs `own`, and the runs of `others` with the same datasets, hold-outs and ε.
+    """Return the runs `own`, and the runs of `others` on the same datasets, hold-outs and ε.
 
-    Runs of `others` without privacy are kept, too, and runs at every ε if `own` has no private
-    method. Methods of `others` whose name `own` also has are left out. Raises IncompleteError if no
-    run of `others` is left.
+    Of `others`, the runs without privacy are also returned and, if `own` has no private method, the
+    runs at every ε. Methods of `others` with the name of a method of `own` are omitted. Raises
+    IncompleteError if no run of `others` remains.
     """
     finite = own[own["epsilon"].map(math.isfinite)]
     keys = ["dataset", "fold", "split"]
@@ -192,7 +196,7 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each method, followed by add-remove, δ > 0 and a status but proved."""
+    """Return each method's title; add-remove, δ > 0 and a status other than proved are added."""
     titles = {}
     for row in runs.drop_duplicates("method").to_dict("records"):
         words = [row["title"]]
@@ -207,15 +211,15 @@ def titles_of(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def default_shown(runs: pd.DataFrame) -> list[str]:
-    """Return the private methods (trained at a finite ε), in the order of the runs."""
+    """Return the methods that are trained at a finite ε, in the order of the runs."""
     finite = runs[runs["epsilon"].map(math.isfinite)]
     return list(dict.fromkeys(finite["method"]))
 
 
 def means_table(runs: pd.DataFrame, passed: pd.DataFrame) -> Table:
-    """Return the table of mean scores over datasets, and of checks, of each method at each ε.
+    """Return the table of each method at each ε: mean scores over datasets, and checks.
 
-    `passed` has the checks of methods, as :func:`.checks.read` returns them.
+    `passed` has the checks of the methods, as :func:`.checks.read` returns them.
     """
     facts = runs.drop_duplicates("method").set_index("method")
     facts = facts.join(passed.set_index("method")[["contract", "measured", "reason"]])
@@ -253,7 +257,10 @@ def _epsilon(value: float) -> str:
 
 
 def wins_table(runs: pd.DataFrame) -> Table:
-    """Return the table of differences between methods and PrivGAM (:func:`.find_references`)."""
+    """Return the table of differences between each method and its reference, a PrivGAM method.
+
+    :func:`.find_references` says which PrivGAM method is the reference.
+    """
     titles = titles_of(runs)
     references = arena.find_references(runs, REFERENCE)
     frame = arena.compare(runs, references)
@@ -280,7 +287,10 @@ def wins_table(runs: pd.DataFrame) -> Table:
 
 
 def what_can_be_found(frame: pd.DataFrame) -> list[str]:
-    """Return a note on which differences the tests can find with this number of datasets."""
+    """Return a note on the differences that the tests can detect with this number of datasets.
+
+    `frame` has the comparisons of :func:`.analysis.arena.compare`.
+    """
     if frame.empty:
         return []
     n_methods = int(frame.groupby(["measure", "epsilon"])["method"].nunique().max())
@@ -304,7 +314,11 @@ def what_can_be_found(frame: pd.DataFrame) -> list[str]:
 def tables_table(
     runs: pd.DataFrame, shown: Sequence[str], epsilon: float, looks: Sequence[str]
 ) -> Table:
-    """Return a table of AUC at one ε: a row per dataset, a column per method, the best in bold."""
+    """Return the table of AUC at one ε: a row per dataset, a column per method, the best in bold.
+
+    `shown` are the private methods with a column; `looks` are the datasets on which results of
+    PrivGAM were looked at before, which get a mark.
+    """
     of_table = arena.table_means(runs)
     titles = titles_of(runs)
     columns = [*shown, *(name for name in (FREE, GUESS) if name in set(runs["method"]))]
@@ -335,7 +349,7 @@ def _name_table(name: str, looked: bool) -> str:
 
 
 def draw_means(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
-    """Draw the mean scores of methods over datasets against ε, with a panel for each measure."""
+    """Draw the mean scores of methods over datasets against ε: a panel for each measure."""
     style.check_not_empty(means)
     with style.paper():
         figure, panels = style.panels(len(RANKED))
@@ -353,7 +367,7 @@ def draw_means(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> 
 
 
 def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> Figure:
-    """Draw AUC against ε, with a panel for each dataset."""
+    """Draw the AUC of methods against ε: a panel for each dataset."""
     style.check_not_empty(means)
     names = sorted(set(means["dataset"]))
     with style.paper():
@@ -367,7 +381,7 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) ->
 
 
 def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> None:
-    """Draw a curve per private method and a line per other method; name methods without a score."""
+    """Draw private methods as curves, others as lines; name methods that have no score."""
     scored = part[part["score"].notna()].sort_values("epsilon")
     for method, look in looks.items():
         rows = scored[scored["method"] == method]
@@ -384,7 +398,7 @@ def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], look
 
 
 def looks_of(runs: pd.DataFrame) -> Looks:
-    """Return matplotlib's keywords for the line of each method, also of methods without privacy."""
+    """Return Matplotlib's keyword arguments for the lines of all methods, by method."""
     finite = runs["epsilon"].map(math.isfinite)
     facts = runs[finite].drop_duplicates("method").set_index("method")
     ways = facts["status"].str.split(";").str[0]

@@ -1,4 +1,4 @@
-"""The audits of several learners in one table and figure: ε found by attacks, and claimed ε."""
+"""Show the audits of several learners: a table and a figure of found ε against claimed ε."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Audit(Output):
             )
 
     def learners(self, request: OutputRequest) -> list[str]:
-        """Return the learners whose audits are reported."""
+        """Return the learners whose audits the table and the figure show."""
         of_study = [method.learner for method in request.study.methods.values()]
         audited = [name for name in of_study if name in audited_learners()]
         return list(dict.fromkeys(map(str, request.options["learners"] or audited)))
@@ -67,20 +67,20 @@ class Audit(Output):
 
 
 def audited_learners() -> list[str]:
-    """Return the learners audited by default: all private ones except other libraries'."""
+    """Return the learners audited by default: all private ones of this project and the user."""
     return [name for name in auditable_learners() if not registry.entry(name).peer]
 
 
 def auditable_learners() -> list[str]:
-    """Return the learners that can be audited: all private ones."""
+    """Return the names of all private learners: each of them can be audited."""
     return [name for name in registry.names() if registry.entry(name).private]
 
 
 HEIGHT = 2.9
 
-# A learner has the same colour as in the learning curves. Learners of one colour have different
-# markers. Markers of `EXACT` mean an exact search, markers of `SAMPLED` a sampled one; filled
-# markers mean proved noise.
+# Markers in `EXACT` mean an exact search, markers in `SAMPLED` a sampled search; filled markers
+# mean proved noise. A learner has the same colour as in the learning curves, and learners of one
+# colour have different markers.
 EXACT, SAMPLED = ("o", "s", "P", "h", "p", "d"), ("^", "D", "X", "<", ">", "*")
 NOTHING = "v"
 GREY = "0.35"
@@ -94,32 +94,32 @@ RING: dict[str, Any] = {
 }
 CURVE = ["learner", "calibration"]
 
-# The points of one claimed ε are drawn side by side. STEP: their distance, in powers of ten. BAND:
-# limit of the width of all of them, as a share of the distance to the next claimed ε.
+# The points of one claimed ε are drawn side by side. STEP is their distance in powers of ten. BAND
+# limits the width of the group, as a share of the distance to the next claimed ε.
 STEP = 0.042
 BAND = 0.8
 
-# Empty space left of the smallest and right of the largest claimed ε, as a factor.
+# The axis of claimed ε extends beyond the smallest and the largest claimed ε by this factor.
 MARGIN = 1.5
 
-# Lower end of the axis: the smallest claimed ε divided by this factor. Audits that found nothing
-# are drawn there.
+# The axis of found ε begins at the smallest claimed ε divided by this factor; audits that found
+# nothing are drawn there.
 DEPTH = 50.0
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Draw found ε against claimed ε on log-log axes, with the diagonal.
+    """Draw found ε against claimed ε on logarithmic axes, with the line "found = claimed".
 
-    The points of one claim are drawn side by side, and the diagonal is level across them. A point
-    above the diagonal refutes its claim and has a ring. A sampled search that found nothing is
-    drawn at the bottom.
+    The points of one claim are drawn side by side; the line is level across them. A point above the
+    line refutes its claim and has a ring around it. A search that found nothing is drawn at the
+    bottom.
     """
     style.check_not_empty(frame)
     claims = sorted(set(frame["epsilon"]))
     parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
-    # Distance between the points of one claim, in powers of ten: smaller if claims are close.
+    # Distance between the points of one claim, in powers of ten; smaller if claims are close.
     most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
     gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
     step = min([STEP, *(BAND * gap / most for gap in gaps)])
@@ -141,7 +141,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def looks_of(learners: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Return by learner its colour, and the index of its marker in `EXACT` and in `SAMPLED`.
+    """Return each learner's colour and the index of its marker in `EXACT` and `SAMPLED`.
 
     Learners of the same colour get different markers.
     """
@@ -159,7 +159,8 @@ def _draw_claim(
 ) -> float:
     """Draw the points of one claimed ε side by side.
 
-    Returns the factor by which the outermost points extend to the left and right of the claim.
+    `rows` are the points, `step` is their distance in powers of ten. Returns the factor by which
+    the outermost points lie left and right of the claimed ε.
     """
     places = {name: place for place, name in enumerate(looks)}
     order = {tuple(map(str, key)): part for key, part in rows.groupby(CURVE, sort=False)}
@@ -193,7 +194,7 @@ def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
 def _list_marks(
     frame: pd.DataFrame, titles: Mapping[str, str], looks: Mapping[str, tuple[str, int]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the entries of the legend, each a name followed by its marks."""
+    """Yield the entries of the legend: tuples of a name and one or several markers."""
     for learner, (colour, place) in looks.items():
         yield titles[learner], _make_mark(EXACT[place], colour)
     n_shapes = 1 + max(place for _, place in looks.values())
@@ -213,7 +214,7 @@ def _finish(
 ) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
-    # The diagonal, level across the points of each claim.
+    # The line "found = claimed" rises between claims and is level across the points of each claim.
     x = [claims[0] / bands[0] / MARGIN]
     y = [claims[0] / MARGIN]
     for claim, band in zip(claims, bands, strict=True):

@@ -1,7 +1,7 @@
-"""Base class of outputs: name, options, inputs, files, and how the files are made.
+"""Define the base class of outputs: name, options, inputs, files, and how the files are made.
 
-The workflow reads these classes while it builds the DAG. So neither this file nor the file of an
-output imports heavy modules at the top.
+The workflow imports outputs while it builds the DAG. So neither this module nor the modules of
+outputs import heavy modules at the top.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from privcurve.privacy.seeds import Seed
 from privcurve.schema import suggestion
 from privcurve.tables.table import Table, read_table
 
-# Folders and files of results, relative to the folder in which the run is started. MADE has the
-# records of what outputs were made from (outputs/record.py).
+# Folders of results, and endings of files. Paths are relative to the folder in which the run is
+# started. MADE contains the records of what outputs were made from (outputs/record.py).
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
 MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
-# One folder per paper: its studies, outputs, printed numbers and claims.
+# Contains a folder for each paper, with the paper's studies, outputs, printed numbers and claims.
 PAPERS = Path("papers")
 
-# Default of an option that every request must set.
+# Value of `Option.default` for an option that each study must set.
 REQUIRED: Any = object()
 
 
 class Option(NamedTuple):
-    """One option of an output."""
+    """One option of an output, which a study can set."""
 
-    meaning: str  # completes "… must be" in the message that refuses a value
-    kind: type  # type of the value; an integer is accepted for a float, a tuple for a list
-    default: Any = REQUIRED  # `REQUIRED` if a study must set it
+    meaning: str  # completes "… must be" in the message about a bad value
+    kind: type  # type of the value; an integer passes as a float, a tuple as a list
+    default: Any = REQUIRED  # value if a study does not set the option; or `REQUIRED`
 
     def admits(self, value: object) -> bool:
-        """Return whether a value has the right type; booleans are not numbers."""
+        """Return whether a value has the right type. A boolean is not a number."""
         if value is None:
             return self.default is None
-        # An empty list would be taken for the default None, which means all.
+        # An empty list is refused, as code would take it for the default None, which means "all".
         if isinstance(value, list) and not value and self.default is None:
             return False
         if isinstance(value, bool):
@@ -76,9 +76,9 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Files:
-    """The files that an output writes: stems of tables and figures; other files, each with a name.
+    """The files that an output writes: `tables`, `figures`, and `others` by name.
 
-    A stem is a path without extension; a table or figure has a file for each format.
+    Tables and figures are paths without extension; each has a file for each format.
     """
 
     tables: tuple[Path, ...] = ()
@@ -87,7 +87,7 @@ class Files:
 
     @property
     def all(self) -> list[Path]:
-        """All files: each table and figure in all of its formats, and the others."""
+        """All files: each table and each figure in all formats, and the other files."""
         return [
             *(stem.with_name(stem.name + end) for stem in self.tables for end in TABLE_ENDINGS),
             *(stem.with_name(stem.name + end) for stem in self.figures for end in FIGURE_ENDINGS),
@@ -96,63 +96,64 @@ class Files:
 
     @property
     def frames(self) -> list[Path]:
-        """The CSV files of the tables and figures, which contain their data."""
+        """The CSV files of the tables and of the figures, which contain their data."""
         return [stem.with_name(f"{stem.name}.csv") for stem in (*self.tables, *self.figures)]
 
 
 @dataclass(frozen=True)
 class Reads:
-    """The inputs of an output."""
+    """The inputs of an output. If an input changes, the output is made again."""
 
-    # curves whose selected settings and fresh trainings are read
+    # Curves, as pairs (dataset, method), whose selected settings and fresh trainings are read.
     curves: tuple[tuple[str, str], ...] = ()
-    grids: bool = False  # whether the cross-validation of `curves` is also read
-    data: tuple[str, ...] = ()  # datasets whose encoded records or domain are read
-    # Datasets whose raw files are also read: the output is made again if a raw file changes, even
-    # if the encoded data stays the same.
+    grids: bool = False  # whether the grids of `curves` are read, too
+    data: tuple[str, ...] = ()  # datasets whose encoded records or domains are read
+    # Datasets whose raw files are read, too: the output is made again if a raw file changes, even
+    # if the encoded data stay the same.
     raw: tuple[str, ...] = ()
-    # Other outputs, by their names in study files or by `Output.word`: `word` in this study,
-    # `study/word` in another study, `/word` for the entire run.
+    # Other outputs, by their names in study files or by `Output.word`: `word` is an output of this
+    # study, `study/word` of another study, `/word` of the entire run.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
-    # All else that determines the bytes of the output's files, as plain JSON: titles, an order,
-    # versions of learners. The output is made again if it changes.
+    # All else that determines the bytes of the output's files, as plain JSON: for example titles,
+    # the order of rows, versions of learners.
     facts: Any = None
 
 
 class Output(ABC):
-    """Base class of all outputs."""
+    """Base class of all outputs: a kind of table, figure or file that studies can request."""
 
-    word: ClassVar[str]  # the output's name in study files
-    # Increase this if a change of code changes the bytes of the output's files: all outputs of this
-    # kind are then made again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
+    word: ClassVar[str]  # name of the output in study files
+    # To be increased if a change of code changes the bytes of the output's files: all outputs of
+    # this class are then made again. `tests/unit/test_golden_outputs.py` fails until it is
+    # increased.
     version: ClassVar[int] = 1
-    # options in addition to `name`, which every output has
+    # Options by name; each output also has the option `name`.
     options: ClassVar[Mapping[str, Option]] = {}
-    # "table", "figure" or both; override `files` to write other files.
+    # "table", "figure" or both; subclasses with other files override `files`.
     writes: ClassVar[tuple[str, ...]] = ("table",)
-    # Whether the output can combine results of several studies (a "study of studies").
+    # Whether the output can combine results of several studies (in a "study of studies").
     gathers: ClassVar[bool] = False
-    # Whether the output needs selected settings, which a study with `select: all` does not have.
+    # Whether the output needs selected settings. A study with `select: all` cannot request it then.
     selects: ClassVar[bool] = True
-    # Whether Snakemake makes the output on the submitting machine, as it takes only seconds, and
-    # not in a job of a cluster's queue.
+    # Whether Snakemake makes the output on the submitting machine, because this takes only seconds;
+    # if False, a job of the cluster makes it.
     local: ClassVar[bool] = True
-    memory: ClassVar[int] = 1000  # MiB needed to make it
+    memory: ClassVar[int] = 1000  # MiB of memory that a job needs to make the output
 
     @property
     def report_text(self) -> Path | None:
-        """Return the file with the output's caption in Snakemake's report; None if there is none.
+        """Path of the output's caption for Snakemake's report; None if there is none.
 
-        It is next to the output's module or in the workflow.
+        The file is next to the output's module, or in workflow/report.
         """
         beside = Path(inspect.getfile(type(self))).with_name(f"{self.word}.rst")
         shipped = home() / f"workflow/report/{self.word}.rst"
         return next((path for path in (beside, shipped) if path.is_file()), None)
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
-        """Raise ValueError if the study can't provide what the request needs."""
+        """Raise ValueError if the study lacks what the request needs; by default, never."""
 
     def files(self, request: OutputRequest) -> Files:
         """Return the files that the output writes."""
@@ -166,20 +167,20 @@ class Output(ABC):
         """Return the inputs of the output."""
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
-        """Return the names of studies in files that the output reads.
+        """Return the names of studies that occur in files that the output reads.
 
-        They are checked, so that a misspelt one is refused.
+        The workflow checks these names, so that a misspelt one is refused.
         """
         return ()
 
     def unasked(self, study: Study) -> str | None:
-        """Return a note if the study could have this output and does not request it; else None."""
+        """Return a note if a study could have this output but does not request it; else None."""
         return None
 
     def facts(self, context: Context) -> Any:
-        """Return what else of other studies determines the bytes of the files, or None.
+        """Return facts from other studies that determine the bytes of the files; None without any.
 
-        The result is plain JSON; the output is made again if it changes.
+        The result is plain JSON. The output is made again if it changes.
         """
         return None
 
@@ -188,14 +189,14 @@ class Output(ABC):
         """Make the output and write its files."""
 
 
-# Separates the study from the output in a name.
+# Separates the study from the output in a name such as `study/word`.
 SLASH = "/"
 
 
 def check_name(what: str, name: str, names: Iterable[str]) -> None:
     """Raise ValueError if `name` is not in `names`.
 
-    The message starts with `what`, and gives the nearest name and all names.
+    The message starts with `what`, and contains the nearest name and all names.
     """
     listed = list(names)
     if name not in listed:
@@ -204,9 +205,9 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return a pair (study, output) for each name that has the form ``study/word``.
+    """Return a pair (study, output) for each name of the form ``study/word``.
 
-    `names` are as in `Reads.outputs`; other forms are not about another study and are left out.
+    `names` are names as in `Reads.outputs`; names of other forms are skipped.
     """
     parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]
@@ -214,54 +215,55 @@ def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class OutputRequest:
-    """An output that a study requests, with its options."""
+    """The request of a study for an output, with the options that the study sets."""
 
     output: Output
     study: Study
-    options: Mapping[str, Any]  # all options, including defaults
+    options: Mapping[str, Any]  # all options of the output; defaults are filled in
 
     @property
     def key(self) -> str:
-        """Return the name of the output within its study."""
+        """Name of the output, unique within its study."""
         return self.options[NAME_KEY] or self.output.word
 
     @property
     def target(self) -> str:
-        """Return the target's name on Snakemake's command line."""
+        """Name of the target on Snakemake's command line that makes the output."""
         return self.options[NAME_KEY] or f"{self.study.name}_{self.output.word}"
 
     @property
     def place(self) -> Path:
-        """Return the path of the output's files relative to a results folder, without extension."""
+        """Path of the output's files below a folder of results, without extension."""
         return Path(self.options[NAME_KEY] or f"{self.study.name}/{self.output.word}")
 
     @property
     def table(self) -> Path:
-        """Return the path of the table without extension."""
+        """Path of the table, without extension."""
         return TABLES / self.place
 
     @property
     def figure(self) -> Path:
-        """Return the path of the figure without extension."""
+        """Path of the figure, without extension."""
         return FIGURES / self.place
 
     @property
     def paper(self) -> Path:
-        """Return the folder of the study's paper.
+        """Folder of the study's paper.
 
-        A folder ``papers/<paper>`` where the run is started comes before the shipped one.
+        A folder ``papers/<paper>`` below the working directory takes precedence over the paper that
+        ships with the project.
         """
         folder = PAPERS / (self.study.paper or "")
         return folder if folder.is_dir() else Path(os.path.relpath(home() / folder))
 
     @cached_property
     def files(self) -> Files:
-        """Return the files that the output writes."""
+        """The files that the output writes."""
         return self.output.files(self)
 
     @cached_property
     def reads(self) -> Reads:
-        """Return the inputs of the output."""
+        """The inputs of the output."""
         return self.output.reads(self)
 
     def curves_of(self, methods: Iterable[Method]) -> tuple[tuple[str, str], ...]:
@@ -269,10 +271,11 @@ class OutputRequest:
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield each point of the study that has its own results: a setting of a curve at an ε.
+        """Yield each point with results of its own: a dataset, method, ε and setting, as a mapping.
 
-        A point has the columns that identify it, except the split. A parameter whose value will be
-        selected from a grid has a placeholder, which differs from all other values.
+        The mapping has all columns that identify the point's runs, except the split. A parameter
+        whose value is selected from a grid is not known yet; it has a placeholder that differs from
+        all values.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
             curve: dict[str, Any] = {"dataset": dataset, "method": method.name}
@@ -288,11 +291,11 @@ class OutputRequest:
                     yield {**setting, **method.varied, **place}
 
     def dataset_titles(self) -> list[list[str]]:
-        """Return name and title of each dataset, for `Reads.facts` of outputs that show titles."""
+        """Return [name, title] of each dataset, for `Reads.facts` of outputs with titles."""
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
     def methods_of(self, learner: str) -> list[Method]:
-        """Return the methods of `learner`, an entry under the study's learners.
+        """Return the methods of the entry `learner` in the study's learners.
 
         Raises ValueError if the study has no such entry.
         """
@@ -303,7 +306,7 @@ class OutputRequest:
     def wanted_methods(self, *others: str) -> list[Method]:
         """Return the methods of the entries in the option `learners` and in `others`.
 
-        If the option is not set, all methods are returned.
+        If the study does not set the option, all methods are returned.
         """
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         methods = self.study.methods.values()
@@ -322,71 +325,72 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class Context:
-    """What an output can read while it is made: results, datasets, and tables of other outputs."""
+    """What an output can read while it is made: results, datasets, and files of other outputs."""
 
     request: OutputRequest
-    jobs: StudyJobs  # jobs of the output's study
-    # The outputs that this output reads, by name as in `Reads.outputs`.
+    jobs: StudyJobs  # the jobs of the output's study
+    # The other outputs that this output reads, indexed by their names in `Reads.outputs`.
     others: Mapping[str, OutputRequest]
-    seed: Seed  # base seed
-    # Notes on runs that were trained by code that has changed since.
+    seed: Seed  # secret or public seed of the run
+    # Notes on runs whose code has changed since they were trained.
     code_notes: tuple[str, ...] = ()
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """Notes on the contract check of a user's own learners, and on code that has changed.
+        """Notes that all tables and figures of the output get.
 
-        All tables and figures of the output have these notes.
+        They name the contract checks of a user's own learners, and runs of code that has changed.
         """
         claimed = [method for method in self.study.methods.values() if method.contract]
         return (*(method.label(method.name) for method in claimed), *self.code_notes)
 
     @property
     def shuffle_seed(self) -> int:
-        """Return the seed of shuffles, which are not private.
+        """Seed of shuffles; shuffles need no secret seed.
 
-        It is the seed of the run if that is public; a secret seed is replaced by a number derived
-        from it.
+        It is the seed of the run if that seed is public, else a number derived from the secret
+        seed.
         """
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
     @property
     def study(self) -> Study:
-        """Return the study."""
+        """The study that requests the output."""
         return self.request.study
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Return the options, including defaults."""
+        """The options of the request, with defaults."""
         return self.request.options
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """Return the curves that the output reads, in the order of `Reads.curves`."""
+        """The curves that the output reads, in the order of `Reads.curves`."""
         return tuple(self.jobs.curves[pair] for pair in self.request.reads.curves)
 
     @property
     def inputs(self) -> list[Path]:
-        """Return the files of other outputs and of audits that the output reads."""
+        """The files of other outputs and of audits that the output reads."""
         others = [other.files for other in self.others.values()]
         paths = [path for files in others for path in (*files.frames, *files.others.values())]
         return paths + [AUDITS / f"{learner}.csv" for learner in self.request.reads.audits]
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all trainings that the output reads have succeeded."""
+        """Whether all trainings that the output reads have succeeded."""
         return all(job.is_done for job in self.jobs.jobs_of(self.curves))
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the results of the curves in parts.
+        """Yield the results of the curves, one frame per job, with `columns` (default: all).
 
-        Results of other data or of other runs are refused.
+        Raises IncompleteError if a file is missing or damaged, or if its runs were trained on other
+        data or are not the requested runs.
         """
         for curve in self.curves:
             yield from self.jobs.results(curve, columns)
 
     def runs(self) -> pd.DataFrame:
-        """Return the runs of the curves: fresh trainings or, with `select: all`, all runs."""
+        """Return the results of all curves: fresh trainings or, with `select: all`, all runs."""
         return pd.concat(list(self.results()), ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
@@ -394,20 +398,24 @@ class Context:
         return sweep.describe_runs(self.runs(), self.methods())
 
     def methods(self) -> dict[str, dict[str, Any]]:
-        """Return by method its entry under the study's learners, and its varied parameters."""
-        # `entry` comes last: a study may vary a parameter of that name.
+        """Return, by method, its varied parameters and its entry of the study's learners."""
+        # `entry` comes last, so that it overrides a varied parameter of that name.
         return {
             curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
         }
 
     def read_selected(self) -> pd.DataFrame:
-        """Return the selected settings of the curves; settings of other data are refused."""
+        """Return the selected settings of all curves.
+
+        Raises IncompleteError if a file is missing or damaged, or if its runs were trained on other
+        data.
+        """
         texts = (text for curve in self.curves for text in self.jobs.read_selected(curve))
         return read_table(*map(io.StringIO, texts))
 
     def grids(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Yield the cross-validation results of the curves in parts, with these columns."""
+        """Yield the runs of the curves' grids, one frame per job, with `columns`."""
         for curve in self.curves:
             yield from self.jobs.grid(curve, columns)
 
@@ -416,22 +424,22 @@ class Context:
         word = self.request.output.word
         if dataset not in self.request.reads.data:
             raise ValueError(
-                f"the dataset {dataset!r} is read by {word}, so its reads() must name it"
+                f"the output {word} reads the dataset {dataset!r}, which its reads() must name"
             )
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Return notes on the datasets that the output reads.
+        """Return notes on the datasets in `Reads.data`.
 
-        They name values that the public bounds clip, and datasets on which PrivGAM's network was
-        trained (:func:`rule_notes`).
+        The notes are about values that the public bounds clip, and about datasets on which
+        PrivGAM's network was trained (:func:`rule_notes`).
         """
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for coded in facts if coded for note in datasets.clipping_notes(coded)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the first table of another output or, if it has none, the data of its first figure.
+        """Read the first table of the output `word`; if it has none, the data of its first figure.
 
         Raises ValueError if `Reads.outputs` does not name the output.
         """
@@ -439,14 +447,17 @@ class Context:
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table, stem: Path | None = None) -> None:
-        """Write a table, with :attr:`own_notes` added; `stem` is by default the first table's."""
+        """Write a table with :attr:`own_notes` added.
+
+        `stem` is the path without extension; by default, the path of the output's first table.
+        """
         noted = replace(table, notes=(*table.notes, *self.own_notes))
         noted.write(stem or self.request.files.tables[0])
 
     def draw(self, figure: Figure, frame: pd.DataFrame, stem: Path | None = None) -> None:
-        """Save a figure, with :attr:`own_notes` above it, and `frame` with the plotted data.
+        """Save a figure with :attr:`own_notes` above it, and save its data `frame`.
 
-        `stem` is by default the path of the output's first figure.
+        `stem` is the path without extension; by default, the path of the output's first figure.
         """
         style.save(figure, frame, stem or self.request.files.figures[0], self.own_notes)
 
@@ -459,7 +470,7 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 def description_of(dataset: str) -> Description:
     """Return the description of a dataset.
 
-    It is cached, so that a run uses the same state of the description file throughout.
+    The cache makes a run use the same state of the description file throughout.
     """
     return _describe_in(dataset, Path.cwd())
 
@@ -470,30 +481,30 @@ def metric_name(metric: str) -> str:
 
 
 def dataset_title(name: str) -> str:
-    """Return the short title of a dataset: the part before the colon."""
+    """Return the short title of a dataset: the part of its title before the colon."""
     return description_of(name).title.partition(":")[0]
 
 
 def source_of(name: str) -> str:
-    """Return the name of the dataset from whose raw files `name` is made.
+    """Return the name of the dataset whose raw files the dataset `name` uses.
 
-    Panels of datasets with one source share an axis.
+    Panels of datasets with the same source share an axis.
     """
     return description_of(name).source
 
 
 def trained_privgam(name: str) -> bool:
-    """Return whether a dataset's source set constants of PrivGAM or trained its network."""
+    """Return whether the dataset's source set constants of PrivGAM or trained its network."""
     from privcurve.privacy.calibration.privgam import SET_ON
 
     return source_of(name) in SET_ON
 
 
 def datasets_of_rule(study: Study) -> list[str]:
-    """Return the datasets of a study whose sources trained PrivGAM's network.
+    """Return the datasets of a study on whose records PrivGAM's settings depend.
 
-    PrivGAM's settings depend on the records of these datasets. The list is empty if the study has
-    no PrivGAM.
+    The sources of these datasets trained PrivGAM's network or set its constants. The list is empty
+    if the study has no PrivGAM.
     """
     if all(method.learner != "privgam" for method in study.methods.values()):
         return []
@@ -501,7 +512,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return a note that names the datasets of :func:`datasets_of_rule`; without any, no note."""
+    """Return a note that names the datasets of :func:`datasets_of_rule`; no note without any."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
@@ -516,12 +527,12 @@ def rule_notes(study: Study) -> list[str]:
 def request_output(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
-    """Check the request of a study for an output, and return it with all options.
+    """Check a study's request for an output, and return the request with all options.
 
     `word` is the output's name in `outputs`, `given` are the options that the study sets, and
-    `where` is the study's file, for messages. Raises StudyError if the output or an option is
-    unknown (with the nearest name), if a value has a wrong type or is missing, or if the study
-    lacks what the output needs.
+    `where` names the study's file in messages. Raises StudyError if the output or an option is
+    unknown (the message suggests the nearest name), if a value has a wrong type or is missing, or
+    if the study lacks what the output needs.
     """
     place = f"{where}: outputs"
     if word not in outputs:
@@ -564,6 +575,6 @@ def request_output(
         request.reads  # noqa: B018 - kept by the request
     except StudyError:
         raise
-    except Exception as error:  # a mistake in a user's own output
+    except Exception as error:  # such as a mistake in a user's own output
         raise StudyError(f"{place}: {word}: reads(): {type(error).__name__}: {error}") from error
     return request

@@ -1,4 +1,4 @@
-"""Checks of each private method of a study: its contract, and a measured lower bound on its ε."""
+"""Check each private method of a study: test its contract, and measure a lower bound on its ε."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from privcurve.tables.table import MISSING
 
 FILE = "checks"
 
-# Columns of the file, which has a row per method. `measured` is a lower bound, with confidence
-# `level`, on the ε of fits that claim `epsilon`; if it is missing, `reason` says why.
+# Columns of the file, which has a row per method. `measured` is a lower bound on the ε of fits that
+# claim `epsilon`, with confidence `level`. If `measured` is missing, `reason` says why.
 COLUMNS = [
     "method", "learner", "version", "contract", "epsilon", "delta", "neighbours", "measured",
     "level", "fits", "right", "guessed", "coins", "table", "reason",
@@ -66,24 +66,24 @@ class Checks(Output):
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write checks, which have the columns `COLUMNS`, as CSV."""
+    """Write a table of checks with the columns `COLUMNS` as CSV."""
     replace_file(path, lambda temporary: frame.to_csv(temporary, index=False, lineterminator="\n"))
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a file of checks; if there is no file, the result has no rows."""
+    """Read a file of checks; return a table without rows if the file does not exist."""
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
     return pd.read_csv(path, keep_default_na=False, na_values={"measured": [""]})[COLUMNS]
 
 
 def beside(runs: Path) -> Path:
-    """Return the path of the file of checks that belongs to a file of runs."""
+    """Return the path of the checks that belong to the file `runs`: a file in the same folder."""
     return runs.with_name(f"{FILE}.csv")
 
 
 def describe(measured: float) -> str:
-    """Write a measured ε as a lower bound, such as ``≥ 0.85``."""
+    """Write a measured ε as a lower bound, such as ``≥ 0.85``, or a dash if it is NaN."""
     return MISSING if pd.isna(measured) else f"≥ {measured:.2f}"
 
 

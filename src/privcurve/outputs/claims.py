@@ -1,4 +1,4 @@
-"""Table of a paper's claims, each with the verdict whether our results confirm it."""
+"""Make the table of a paper's claims, with a verdict on each: whether our results confirm it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from privcurve.outputs.base import (
 )
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
-# The file of functions that claims of a paper name under `compute`.
+# File in a paper's folder with the functions that claims name under `compute`.
 FUNCTIONS = "_claims.py"
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
@@ -92,8 +92,9 @@ class Claims(Output):
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # Studies in the paper's folder need no check. They may be absent from the plan: if the
-        # configuration names a user's own folder of studies, shipped studies are not read.
+        # Names of studies in the paper's folder need no check. These studies may be absent from the
+        # workflow's plan: if the configuration names a user's own folder of studies, the plan lacks
+        # the shipped ones.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 
@@ -131,13 +132,13 @@ def _path(request: OutputRequest) -> Path:
 
 
 def _printed_files(request: OutputRequest) -> dict[str, Path]:
-    """Return the files of printed numbers that the claims name."""
+    """Return the paths of the files of printed numbers, by the names that claims use."""
     names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
     return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}
 
 
 def _functions(request: OutputRequest) -> dict[str, Computed]:
-    """Return the functions that claims can name under `compute`, from `FUNCTIONS` of the paper."""
+    """Return the functions in the paper's file `FUNCTIONS`, by name."""
     path = request.paper / FUNCTIONS
     if not path.is_file():
         return {}
@@ -146,19 +147,20 @@ def _functions(request: OutputRequest) -> dict[str, Computed]:
 
 
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
-    """Return the claims of the paper that are about the study."""
+    """Return the paper's claims about the study of the request."""
     return [c for c in _claims_of_paper(request) if c["study"] == request.study.name]
 
 
 def _claims_of_paper(request: OutputRequest) -> tuple[Mapping[str, Any], ...]:
-    """Read the claims of the paper; SchemaError names the faulty place."""
+    """Read all claims of the paper; raise SchemaError, naming the fault, if the file is invalid."""
     path = _path(request)
     return _all_claims(path, schema.file_state(path))
 
 
 @lru_cache(maxsize=16)
 def _all_claims(path: Path, changed: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
-    # Every study of a paper needs these claims whenever a DAG is built, so they are cached.
+    # The cache serves the workflow: to build the DAG, it needs these claims for each study of a
+    # paper.
     content = schema.read_yaml(path)
     schema.check(content, SCHEMA, str(path))
     return tuple(content["claims"])
@@ -198,7 +200,7 @@ NOTES: tuple[str, ...] = (
 
 
 def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return one table of the verdicts of several studies, sorted by claim (C2 before C10)."""
+    """Return the verdicts of several studies in one table, sorted by claim (C2 before C10)."""
     frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
     order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
     columns = [*verdict_columns(STANDARD_ERROR in frame), STUDY]
@@ -206,13 +208,13 @@ def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _natural_key(name: str) -> list[tuple[int, int, str]]:
-    """Return a sort key that orders the numbers in a name by value."""
+    """Return a sort key for names that orders numbers in them by value."""
     parts = re.split(r"(\d+)", name)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers."""
+    """Return the table of verdicts with texts for readers."""
 
     def write_column(column: str) -> list[str]:
         return [text if isinstance(text, str) else MISSING for text in frame[column]]

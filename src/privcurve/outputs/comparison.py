@@ -1,4 +1,4 @@
-"""Paired differences between each learner and a reference, with intervals and tests."""
+"""Compare each learner with a reference by paired differences, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SAME_RECORDS = (
     "On {datasets} all repeats train on the same records and score the same test part: an "
     "interval there covers the noise of training alone, not the draw of the records."
 )
-# The note in place of SAME_RECORDS if some methods train on a share of the records.
+# This note replaces SAME_RECORDS if some methods train on a share of the records.
 OWN_SHARES = (
     "On {datasets} all repeats score the same test part; methods that train on a share "
     "draw their own share of the training part: an interval there covers the noise of "
@@ -91,7 +91,7 @@ class Comparison(Output):
             if method not in compared:
                 raise ValueError(
                     f"others: {method} must have an ε of {request.options['method']}; "
-                    "it has none in common"
+                    "the two have no ε in common"
                 )
         if not compared:
             raise ValueError("a comparison needs two methods with an ε in common")
@@ -139,10 +139,10 @@ class Comparison(Output):
 
 
 def compared_methods(request: OutputRequest) -> list[str]:
-    """Return the methods to compare with the reference, without the reference itself.
+    """Return the methods to compare with the reference method, in the order of the study.
 
-    Each has a finite ε in common with the reference. They have the study's order, except that
-    methods whose hyperparameters were chosen without privacy come last.
+    Each has a finite ε in common with the reference. Methods whose hyperparameters were chosen
+    without privacy come last.
     """
     reference, methods = request.options["method"], request.study.methods
     wanted = {*(request.options["others"] or methods)} - {reference}
@@ -153,10 +153,10 @@ def compared_methods(request: OutputRequest) -> list[str]:
 
 
 def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
-    """Return notes on what the intervals cover, for each kind of scoring.
+    """Return notes on what the intervals cover: one for each way in which datasets are scored.
 
-    `each` is the result of :func:`compare_by_dataset`; `shares` says whether a method trains on
-    only a share of the records.
+    `each` is the result of :func:`compare_by_dataset`; `shares` says whether a method trains on a
+    share of the records only.
     """
     ways = {OWN_SHARES if shares else SAME_RECORDS: TEST, OTHER_RECORDS: "folds"}
     names = {
@@ -171,7 +171,7 @@ def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
 
 
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return one of the two tables for readers."""
+    """Return the table per dataset, or the table over datasets, with texts for readers."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts.insert(0, "measure", [MEASURES[measure].cost for measure in frame["measure"]])
     texts["learner"] = [titles[method] for method in frame["method"]]
@@ -198,7 +198,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
     return texts
 
 
-LEVEL = 0.95  # of the intervals
+LEVEL = 0.95  # confidence level of the intervals
 DATASET_COLUMNS = [
     "measure", "epsilon", "dataset", "method", "scored_on",
     *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
@@ -217,12 +217,12 @@ def compare_by_dataset(
 ) -> pd.DataFrame:
     """Compare methods with a reference on each dataset, at each ε at which both were trained.
 
-    Differences are paired by fold and repeat: a pair of runs has the same records.
-    `difference` is the reference's error minus the method's error, by `measure`. `low` and `high`
-    are the ends of Student's interval with the level `LEVEL`; :func:`.measures.error_factor` says
-    what the standard error covers. `p_value` is from Wilcoxon's signed-rank test over the repeats;
-    `p_holm` has Holm's correction for the methods of an ε and dataset. These are NaN if a training
-    of the method or the reference failed. A method that lacks the measure has no row.
+    Runs are paired by fold and repeat: both runs of a pair have the same records. `difference` is
+    the reference's error minus the method's error, by `measure`. `low` and `high` are the ends of
+    Student's interval with the level `LEVEL`; :func:`.measures.error_factor` says what its standard
+    error covers. `p_value` is from Wilcoxon's signed-rank test over the repeats; `p_holm` has
+    Holm's correction for the methods of an ε and dataset. These values are NaN if a training of the
+    method or of the reference failed. A method that lacks the measure has no row.
     """
     runs = add_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
     rows: list[dict[str, Any]] = []
@@ -247,16 +247,16 @@ def compare_by_dataset(
 
 
 def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare methods with a reference over datasets, at each ε and by each measure.
+    """Compare methods with a reference over all datasets, at each ε and by each measure.
 
-    `table` has the results of :func:`compare_by_dataset`; a dataset counts by its mean difference.
-    The interval is Student's over these differences. P-values are from Wilcoxon's test over them,
-    with Holm's correction for the methods of a measure and ε. Ranks are among the methods and the
-    reference; the critical difference is Nemenyi's. `n_above` and `n_below` count the datasets
-    whose own interval is above or below 0.
+    `table` has the results of :func:`compare_by_dataset`. Each dataset counts once, by its mean
+    difference: the interval is Student's over these means, and the p-value is from Wilcoxon's test
+    over them, with Holm's correction for the methods of a measure and ε. Ranks are among the
+    methods and the reference, with Nemenyi's critical difference. `n_above` and `n_below` count the
+    datasets on which the interval is entirely above or below 0.
 
-    A method that lacks a measure on some dataset is not compared by it. A dataset on which a
-    training failed is left out for all methods. An ε at which fewer than two datasets remain has no
+    A method that lacks a measure on some dataset has no row for the measure. A dataset on which a
+    training failed is omitted for all methods. An ε with fewer than two remaining datasets has no
     row.
     """
     rows: list[tuple[Any, ...]] = []
@@ -289,9 +289,10 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
     """Compare the scores of a method with the scores of a reference on the splits of a dataset.
 
-    `own` and `base` are indexed by fold and repeat; a higher score is better. Returns the mean
-    difference ``own − base`` with interval and p-value. If a training failed, these are missing or
-    NaN, and ``n_failed`` counts the missing scores.
+    `own` (the method) and `base` (the reference) are indexed by fold and repeat; a higher score is
+    better. Returns the mean difference ``own − base`` with its interval and p-value. If a training
+    failed, the p-value is NaN, the other values are absent, and ``n_failed`` counts the missing
+    scores.
     """
     shares = {share_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
@@ -308,7 +309,7 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
 
 
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
-    """Return mean, standard error and Student's interval of the mean of paired differences.
+    """Return mean, standard error and Student's interval of paired differences.
 
     The standard error is the standard deviation of `values` times `factor`.
     """
@@ -321,13 +322,13 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
     return {"difference": mean, "standard_error": error, **ends}
 
 
-LINE = 0.2  # height of a method's row, in inches
-# Longest line below the panels, in letters.
+LINE = 0.2  # height of a row of the figure, in inches
+# Longest line of text below the panels, in characters.
 WIDTH = 110
-# The axis is linear up to this difference, in percentage points, and logarithmic beyond it.
+# The axis is linear up to this difference (in percentage points) and logarithmic beyond it.
 LINEAR = 1.0
-# If differences are larger than this, in percentage points, only every second power of ten has room
-# for a label.
+# If an end of the axis exceeds this difference (in percentage points), only every second power of
+# ten gets a label, as there is no room for more.
 MANY = 200
 
 
@@ -340,10 +341,11 @@ def draw(
 ) -> Figure:
     """Draw differences to the reference in percentage points, with their intervals.
 
-    `frame` has the differences; if `each` is given, its differences on single datasets are dots. A
-    method right of 0 is better than the reference. The axis is linear up to one percentage point
-    and logarithmic beyond. There is a panel per measure and ε, with a row per method in the style
-    of its learning curve. Below the panels are the names of methods that lack a measure.
+    There is a panel per measure and ε, with a row per method; a method right of 0 is better than
+    the reference. `frame` has the differences over datasets and `each` the differences on single
+    datasets, drawn as dots; without `each`, `frame` is about one dataset. The axis is linear up to
+    `LINEAR` and logarithmic beyond. Methods have the styles of their learning curves. The names of
+    methods that lack a measure are below the panels.
     """
     style.check_not_empty(frame)
     names = [measure for measure in MEASURES if measure in set(frame["measure"])]
@@ -407,7 +409,7 @@ def _finish(panel: Axes, names: list[str]) -> None:
 
 
 def _label_sizes(panel: Axes) -> None:
-    """Label the powers of ten of the axis that all panels share: all or, if many, every second."""
+    """Label each power of ten on the shared axis; only every second one if the axis is long."""
     base = 10 if max(map(abs, panel.get_xlim())) <= MANY else 100
     locator = ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
     panel.xaxis.set_major_locator(locator)

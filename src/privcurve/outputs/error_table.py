@@ -1,4 +1,4 @@
-"""Table of learners' errors on each dataset, at each ε, by each measure, with wins and ranks."""
+"""Make the table of learners' errors by dataset, ε and measure, with wins and ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from privcurve.tables.table import MISSING, Table
 
 
 class ErrorTable(Output):
-    """Table: errors of fresh trainings, one row per dataset; best in bold; wins, ties, losses."""
+    """Table: errors of fresh trainings on each dataset with the best in bold, wins and losses."""
 
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 11
@@ -90,14 +90,15 @@ class ErrorTable(Output):
 
 
 def baseline(request: OutputRequest) -> str:
-    """Return the method with which the others are compared."""
+    """Return the name of the method with which the other methods are compared."""
     return str(request.options["baseline"] or next(iter(request.study.methods)))
 
 
 def table_methods(request: OutputRequest) -> list[str]:
     """Return the methods in the table, in the order of the study.
 
-    With the option `neighbours` these are the baseline and the methods with that relation.
+    If the study sets the option `neighbours`, these are the baseline and the private methods with
+    that neighbouring relation.
     """
     methods, relation = request.study.methods, request.options["neighbours"]
     if relation is None:
@@ -107,14 +108,14 @@ def table_methods(request: OutputRequest) -> list[str]:
 
 
 def private_methods(request: OutputRequest) -> list[str]:
-    """Return the methods that have an ε."""
+    """Return the names of the private methods of the study."""
     return [name for name, method in request.study.methods.items() if method.calibration]
 
 
 def method_titles(request: OutputRequest) -> dict[str, str]:
-    """Return the title of each method, with what distinguishes it from the others.
+    """Return a title for each method that distinguishes it from the other methods.
 
-    This can be the calibration, δ, and how the hyperparameters were chosen.
+    The calibration, δ and kind are added to a method's own title where methods differ in them.
     """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
@@ -134,13 +135,13 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
 
 
 def method_labels(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with the contract's result for a user's own learners."""
+    """Return the titles of methods; a user's own learner gets its contract check result added."""
     methods = request.study.methods
     return {name: methods[name].label(title) for name, title in method_titles(request).items()}
 
 
 def method_styles(request: OutputRequest) -> dict[str, style.CurveStyle]:
-    """Return the style of each method that has an ε, the same in all figures of a study."""
+    """Return the style of each private method; all figures of a study use the same styles."""
     methods = {name: request.study.methods[name] for name in private_methods(request)}
     return style.curve_styles(
         methods,
@@ -159,11 +160,10 @@ COLUMNS = [
 ]  # fmt: skip
 WIN, TIE, LOSS = "win", "tie", "loss"
 COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
-# A gain (the baseline's error minus the method's) is a win or a loss if its absolute value exceeds
-# this many standard errors.
+# A gain (the baseline's error minus the method's error) is a win or a loss if its absolute value
+# exceeds this many standard errors.
 STANDARD_ERRORS = 2.0
-# Errors that differ by less than this count as equal: the same numbers summed in another order have
-# other rounding errors.
+# Errors that differ by less than this count as equal: sums in another order differ by rounding.
 ROUNDING = 1e-9
 
 
@@ -175,13 +175,13 @@ def error_frame(
     measure: str = ACCURACY,
     unranked: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Compare the errors of all methods with a baseline on each dataset, at each ε, by a measure.
+    """Compare the errors of methods with a baseline on each dataset, at each ε, by `measure`.
 
-    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
-    `gain` is the baseline's error minus the method's error, paired by fold and repeat: a pair of
-    runs has the same records. A gain beyond ±`STANDARD_ERRORS` standard errors is a win or a
-    loss. `best` marks the lowest mean error of the private methods at an ε on a dataset. `rank`
-    counts from 1 among the private methods; ties share the mean of their ranks. A method with a
+    A method that lacks the measure on a dataset has no row there (:func:`.measures.add_errors`).
+    `gain` is the baseline's error minus the method's error, paired by fold and repeat: both runs of
+    a pair have the same records. A gain beyond ±`STANDARD_ERRORS` standard errors is a win or a
+    loss. `best` marks the lowest mean error of a private method at an ε on a dataset. `rank` counts
+    from 1 among the private methods; equal errors share the mean of their ranks. A method with a
     failed training or without a selected setting has no error, gain or rank. Methods without
     privacy (ε = ∞) and `unranked` methods have no gain or rank and are never `best`.
     """
@@ -213,20 +213,21 @@ def error_frame(
             statistics = (error, spread, sure, len(scores), int(scores.isna().sum()))
             rows.append((*place, *statistics, best, gain, gain_error, verdict))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
-    # Equal errors share the mean of their ranks.
+    # `rank` gives equal errors the mean of their ranks.
     is_ranked = frame["epsilon"].map(math.isfinite) & ~frame["method"].isin(list(unranked))
     steps = (frame["error"].where(is_ranked) / ROUNDING).round()
     return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
 
 def count_wins(table: pd.DataFrame) -> pd.DataFrame:
-    """Count wins, ties and losses of each ranked method against the baseline; add its mean rank."""
+    """Count wins, ties and losses of each ranked method against the baseline; add mean ranks."""
     ranked = table[table["epsilon"].map(math.isfinite)]
     counts = {name: ranked["verdict"] == verdict for name, verdict in COUNTED.items()}
     at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "method"]
     groups = ranked.assign(**counts).groupby(of_method, sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
-    # Ranks are averaged over the datasets on which every ranked method has a rank.
+    # Ranks are averaged over the datasets on which every ranked method has a rank, so that mean
+    # ranks are comparable.
     ranks = ranked[ranked["rank"].notna()]
     n_methods = ranks.groupby(at)["method"].transform("nunique")
     shared = ranks[ranks.groupby([*at, "dataset"])["method"].transform("nunique") == n_methods]
@@ -236,11 +237,11 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
 def format_table(
     table: pd.DataFrame, titles: dict[str, str], baseline: str, private: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the table for readers: a row per measure, ε and dataset, a column per method.
+    """Return the table with texts for readers: rows by measure, ε and dataset, a column per method.
 
-    A cell has the error and its standard error; the lowest private error of a row is in bold. The
-    last rows of each ε have wins/ties/losses and mean ranks. Methods that are not in `private` have
-    no ε; their errors are repeated at each ε.
+    A cell has the error and its standard error; the lowest error of a private method in a row is in
+    bold. The last rows of each ε have wins/ties/losses and mean ranks. Methods that are not in
+    `private` have no ε; their errors are repeated at each ε.
     """
     methods = [method for method in titles if method in set(table["method"])]
     fixed = table["epsilon"].map(math.isinf)
@@ -272,7 +273,7 @@ def format_table(
 
 
 def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """Return the texts of all cells that have an error, by (measure, dataset, method)."""
+    """Return the text of each cell that has an error, by (measure, dataset, method)."""
     cells = {}
     for row in part[part["error"].notna()].to_dict("records"):
         error, sure = row["error"], row["standard_error"]
@@ -285,8 +286,8 @@ def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 def _compute_gain(base: pd.Series | None, errors: pd.Series) -> tuple[float, float]:
     """Return the mean of ``base − errors``, paired by split, and its standard error.
 
-    :func:`.error_factor` widens the standard error. Both are NaN if the two have different splits
-    or if an error is missing.
+    :func:`.error_factor` widens the standard error. Both numbers are NaN if `base` and `errors`
+    have different splits or if an error is missing.
     """
     if base is None or set(base.index) != set(errors.index):
         return math.nan, math.nan

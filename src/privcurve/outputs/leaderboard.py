@@ -1,4 +1,4 @@
-"""HTML page that answers which learner to use: curves, scores, settings, ledgers, audit."""
+"""Make an HTML page on which learner to use: curves, scores, settings, ledgers and audit."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
-# The tables on the page. Each study must have the first; the others are shown if they exist.
+# Tables that the page shows: each study must have the table `accuracy`; the others are optional.
 ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
-# The audit of all learners, which is not part of a study.
+# Name of the audit of all learners, which does not belong to a study.
 RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
 OWNERS = "These are exact statistics of private records: show them to owners of the records only."
@@ -63,21 +63,22 @@ NOT_AUDITED = (
     "No audit is available: it attacks learners, not these data. In a checkout of "
     "privcurve “snakemake --cores all audit” attacks each of them (docs/audit.md)."
 )
-# Limit of coloured curves in a picture, as more cannot be distinguished: the others are grey.
+# Maximum number of coloured curves in a picture, as readers cannot distinguish more colours; other
+# curves are grey.
 MOST_CURVES = 5
 GREY = (
     " Grey: learners that rank lower, or whose ε is not proved or does not cover the "
     "choice of settings."
 )
 GAP = " A curve has a gap where a training has failed."
-# If a dataset has more ε than this, the page shows only the answer for the ε nearest to 1; answers
-# for the other ε must be unfolded.
+# If a dataset has more ε than this, the page shows only the answer for the ε nearest to 1; the
+# reader must unfold the other answers.
 MOST_ANSWERS = 3
-# The axis of scores extends below the score of the constant prediction by this share of the range
-# above it. Learners that score worse than that are cut off.
+# The axis of scores extends below the constant prediction's score by this share of the range above
+# that score. Scores further below are cut off.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
-# Columns of the table of settings that are not hyperparameters.
+# Columns of the table `selected_settings` that are not hyperparameters.
 NO_SETTING = {
     "dataset", "method", "learner", "calibration", "delta", "epsilon", "kind",
     "n_settings", "n_failed_settings", "status", "error",
@@ -133,7 +134,7 @@ class Leaderboard(Output):
     def facts(self, context: Context) -> Any:
         """Return titles of studies, methods and datasets on the page, and its private datasets.
 
-        The page must be made again if these change.
+        The page is made again if these change.
         """
         return [
             [
@@ -154,14 +155,14 @@ class Leaderboard(Output):
         replace_text(context.request.files.others["page"], page.html())
 
 
-# The outputs of one study that the page shows, indexed by `Output.word`, such as ``accuracy``.
+# The outputs of one study that the page shows, indexed by `Output.word`.
 Outputs = Mapping[str, OutputRequest]
-# The worst finding of the audit, in words, by learner, calibration, relation and whether δ > 0.
+# The worst finding of the audit as a text, by (learner, calibration, relation, whether δ > 0).
 Audit = Mapping[tuple[str, str, str, bool], str]
 
 
 def _studies(context: Context) -> list[Outputs]:
-    """Return, for each study on the page, its outputs that the page shows."""
+    """Return the outputs that the page shows, one mapping for each study."""
     others = context.others
     names = [name for name in others if name.rpartition(SLASH)[2] == ACCURACY]
     prefixes = [name.removesuffix(ACCURACY) for name in names]
@@ -175,7 +176,7 @@ def _private_datasets(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
-    """Return the names of the outputs that a page shows; none without ``accuracy``."""
+    """Return the names of the outputs that a page of a study shows; none without ``accuracy``."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []
 
@@ -187,7 +188,12 @@ def page_of(
     wish: Wish | None,
     warnings: Iterable[str] = (),
 ) -> Page:
-    """Return the page of `studies`: a section for each of their datasets."""
+    """Return the page, with a section for each dataset of `studies`.
+
+    `private` says whether the page has exact statistics of private records. `audit` has the
+    findings of the audit, and `wish` the score for which the page gives ε. The page begins with the
+    `warnings`.
+    """
     parts: list[tuple[str, str, Iterator[Block]]] = []
     for outputs in studies:
         study = outputs[ACCURACY].study
@@ -227,16 +233,17 @@ def page_of(
 def _section(
     outputs: Outputs, dataset: str, audit: Audit | None, wish: Wish | None
 ) -> Iterator[Block]:
-    """Yield the blocks of the page about a dataset: answers, pictures, tables."""
+    """Yield the blocks of the page about one dataset: answers, pictures and tables."""
     study = outputs[ACCURACY].study
     all_epsilons = {e for method in study.methods.values() for e in method.epsilons}
     epsilons = sorted(filter(math.isfinite, all_epsilons))
-    # A study without privacy ranks only its references.
+    # A study without private methods ranks only its methods without privacy.
     ranked_at = epsilons or [math.inf]
     places = rankings(outputs, dataset, ranked_at)
     want, is_of_metric = None, wish is not None and wish.metric == study.metric
     if wish is not None:
-        # The wish may be about another metric than this study's if the page shows several studies.
+        # If the page shows several studies, the wanted score may be of another metric than this
+        # study's.
         wished = places if is_of_metric else rankings(outputs, dataset, ranked_at, wish.metric)
         want = needed_epsilon(wished, wish)
     if want is not None:
@@ -269,7 +276,10 @@ def _section(
 
 
 def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
-    """Return the sentences for an ε: which learner to use, what encoding and privacy cost."""
+    """Return sentences on the learner to use at an ε, and on what encoding and privacy cost.
+
+    `prices` has the sentences on costs, indexed by ε as text.
+    """
     more = [prices[at]] if (at := short_text(place.epsilon)) in prices else []
     return (
         Text(full_sentence(place.sentence()), answer=True),
@@ -280,10 +290,11 @@ def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
 def _picture(
     places: Sequence[Ranking], named: Mapping[str, int], want: Needed | None = None
 ) -> Picture:
-    """Return the picture of the learners' scores: ranked dots for one ε, curves for several.
+    """Return the picture of the learners' scores: dots if there is one ε, curves if several.
 
-    `places` are the rankings by one metric, with increasing ε. `named` has the colours of methods;
-    the others are grey. `want` is a wanted score to mark with its ε.
+    `places` are the rankings by one metric, sorted by ε. `named` has the colour numbers of methods;
+    other methods are grey. `want` is a wanted score, which the picture marks with the ε that it
+    needs.
     """
     last = places[-1]
     metric = last.metric
@@ -325,7 +336,10 @@ def _point(place: Ranking, row: pd.Series) -> pictures.Point:
 
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
-    """Yield the reference lines: the best score without privacy, and the constant prediction."""
+    """Yield the reference lines: the best score without privacy, the constant prediction.
+
+    A line is a name and the row of the table with its score.
+    """
     if len(place.coded_models):
         yield "no privacy", place.coded_models.iloc[0]
     if place.majority is not None:
@@ -333,10 +347,10 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the colours of at most `MOST_CURVES` methods: the best mean ranks over all ε.
+    """Return the colour numbers of the methods with the best mean ranks, at most `MOST_CURVES`.
 
-    A method has the same colour as in the learning curves; of several methods with one colour, only
-    the best has it. A user's own learner has no colour, as only its author claims its ε.
+    A method has the same colour as in the learning curves. If several methods have one colour, only
+    the best of them gets it. A user's own learner gets no colour, as only its author claims its ε.
     """
     ranks: dict[str, list[float]] = {}
     for place in places:
@@ -356,7 +370,7 @@ def _axis_ends(
 ) -> tuple[float, float]:
     """Return the ends of the axis of scores, with room for an error bar of length `error`.
 
-    `levels` are the reference lines. Scores far worse than a constant prediction are cut off.
+    `levels` are the reference lines. Scores far worse than the constant prediction are cut off.
     """
     heights = [*scores, *(height for _, height in levels)] or [0.0, 1.0]
     low, high = min(heights), max(heights)
@@ -371,7 +385,7 @@ def _axis_ends(
 
 
 def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
-    """Yield a table of all scores for each ε, and a table of the scores without privacy."""
+    """Yield a table of scores for each ε, and a table of the scores without privacy."""
     for place in places:
         yield from _table(f"ε = {place.epsilon:g}", place, place.private)
     yield from _table("Without privacy", places[0], places[0].free)
@@ -390,7 +404,7 @@ def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
 
 
 def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -> Rows:
-    """Return the setting, the ledger and the audit of each learner at each ε."""
+    """Return a table of each learner at each ε: its setting, ledger and audit."""
     words = [word for word in (SETTINGS, LEDGERS) if word in outputs]
     frames = {word: read_table(outputs[word].files.frames[0]) for word in words}
     rows = []
@@ -411,7 +425,7 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
 
 
 def _setting(row: pd.Series) -> str:
-    """Write the hyperparameters of a row of selected settings."""
+    """Write the hyperparameters in a row of the table `selected_settings`."""
     setting = {
         name: value
         for name, value in row.items()
@@ -422,13 +436,13 @@ def _setting(row: pd.Series) -> str:
 
 
 def _ledger(row: pd.Series) -> str:
-    """Write a model's ledger, and the status of its claim unless it is proved."""
+    """Write the ledger in a row of the table `ledgers`, with a status that is not proved."""
     status = "" if row["status"] in KNOWN else f" ({row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 
 def _worst_findings(audit: Path) -> Audit:
-    """Return the worst finding against each claim of a learner, in words."""
+    """Return the worst finding against each claim of a learner, as text."""
     from privcurve.audit import report
 
     stated = report.rows_of_claims(spoken_frame(pd.read_csv(audit)))

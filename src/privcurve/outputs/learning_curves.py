@@ -1,4 +1,4 @@
-"""Learning curves: scores of fresh trainings against ε, with a panel per dataset and measure."""
+"""Draw learning curves: scores of fresh trainings against ε, a panel per dataset and measure."""
 
 from __future__ import annotations
 
@@ -78,12 +78,13 @@ class LearningCurves(Output):
         n_curves = sum(method_of(method) in labels for method in curves)
         if n_curves > MOST:
             raise ValueError(
-                f"learners: there must be at most {MOST} curves, as many as a panel; "
-                f"they have {n_curves}"
+                f"learners must have at most {MOST} curves, which fit in a panel; got {n_curves}. "
+                "Leave learners out"
             )
 
     def files(self, request: OutputRequest) -> Files:
-        # Without the option `name`, the study's key `figure`, which is older, names the file.
+        # The name of the first figure is the option `name` or, as in older studies, the study's key
+        # `figure`.
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _list_curves(request.study), request.options["learners"]
         if labels is not None:
@@ -116,7 +117,10 @@ def check_measured(
     datasets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
 ) -> None:
-    """Raise IncompleteError if one of `measures` is missing for all successful trainings."""
+    """Raise IncompleteError if all successful trainings on `datasets` lack one of `measures`.
+
+    `accuracy` is the table ``accuracy`` of the study; by default all datasets count.
+    """
     trained = accuracy[accuracy["dataset"].isin(datasets or study.datasets)]
     trained = trained[trained[ACCURACY].notna()]
     for measure in measures or ():
@@ -136,10 +140,10 @@ def figures(
 ) -> Iterator[Figure]:
     """Yield a figure of the curves of the learners `labels`, then a figure of the other curves.
 
-    Without `labels`, the first figure has the best curves. `accuracy` is the study's table,
-    including the model on raw columns if the study has it. There is a panel for each dataset and
+    If `labels` is None, the first figure has the best curves. `accuracy` is the table ``accuracy``
+    with, if the study has one, the model on raw columns. There is a panel for each dataset and
     measure, by default for all datasets and the study's metric. A curve that equals another curve
-    at every point (:func:`.drop_twins`) is not drawn, but named in the legend.
+    at every point (:func:`.drop_twins`) is named in the legend instead of drawn.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
@@ -168,7 +172,7 @@ def figures(
 
 
 def _list_curves(study: Study) -> list[str]:
-    """Return the methods of a study that are trained at some finite ε."""
+    """Return the names of a study's methods that are trained at a finite ε."""
     methods = study.methods.values()
     return [method.name for method in methods if any(map(math.isfinite, method.epsilons))]
 
@@ -176,10 +180,10 @@ def _list_curves(study: Study) -> list[str]:
 def best_curves(
     accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
 ) -> list[str]:
-    """Return the (at most `MOST`) curves with the best mean rank over datasets and ε.
+    """Return the methods with the best mean ranks over datasets and ε, at most `MOST`.
 
-    Curves with published noise are taken only if there are too few others. Curves in `broken`,
-    which broke the contract, are not taken. The result has the order of `methods`.
+    Methods with published noise are chosen only if there are too few others, and methods in
+    `broken` never, as their learners broke the contract. The result has the order of `methods`.
     """
     ranked = [method for method in methods if method not in broken]
     rows = accuracy[accuracy["method"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
@@ -197,20 +201,21 @@ def panel_title(study: Study, name: str) -> str:
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
-# Maximum number of curves that are distinguishable in one panel.
+# Maximum number of curves in a panel, as readers cannot distinguish more.
 MOST = 6
-# A single panel with at most this many curves has their names at their right ends, not in a legend.
+# If a figure has a single panel with at most this many curves, their names are at their right ends
+# rather than in a legend.
 MOST_NAMED = 4
 MARK = "†"
 MARK_NOTE = f"{MARK} records of this dataset trained PrivGAM's network"
-# Suffix of the figure with the remaining curves.
+# Suffix of the file name of the second figure, which has the remaining curves.
 REST = "_supplement"
 
 TOLD = ["method", "calibration", "delta", "kind"]
 SAME = "the same as with a smaller δ"
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 
-# Leading digits of ε, in order of their labels' priority.
+# Leading digits of ε that make a good label, best first.
 NICE_DIGITS = ("1", "5", "2", "3")
 
 
@@ -223,20 +228,20 @@ def draw(
     parts: Sequence[Collection[str]] | None = None,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Draw scores against ε with a band of one standard deviation over repeats.
+    """Draw scores against ε, with a band of one standard deviation over repeats.
 
-    `titles` are titles of methods; colours and legend have their order. `datasets` are titles of
-    panels by dataset; panels of datasets with the same `groups` share their y axis. Each of `parts`
-    lists methods: their curves have panels of their own, one per dataset and measure. By default
-    one part has all methods. A method that lacks a measure has no curve in the panels of this
-    measure, but is named below them. The legend names panels that are left out for lack of curves.
-    The legend ends with the `notes`.
+    `titles` has the titles of methods, in the order of the colours and of the legend. `datasets`
+    has the titles of panels by dataset; panels of datasets with the same value in `groups` share
+    their y axis. Each item of `parts` is a list of methods whose curves have panels of their own,
+    one per dataset and measure; by default, one part has all methods. If a method lacks a measure,
+    its name is below the panel in place of a curve. The legend names panels that are left out
+    because no curve has their measure, and ends with the `notes`.
 
-    A curve connects a method's finite ε. The score of a method at ε = ∞ is a labelled horizontal
-    line: grey if the method has no other ε, otherwise, as the limit of a private learner, in the
-    colour of its curve. A missing score is a gap in the curve and a cross on the ε axis; the name
-    of a missing horizontal line is below its panel. Curves of hyperparameters chosen without
-    privacy are thin and dashed.
+    A curve connects a method's scores at its finite ε. The score of a method at ε = ∞ is a labelled
+    horizontal line. The line is grey if the method is not private; if the method is private, the
+    line is the limit of its curve and has the curve's colour. A missing score is a gap in the curve
+    and a cross on the ε axis; the name of a missing horizontal line is below its panel. Curves
+    whose hyperparameters were chosen without privacy are thin and dashed.
     """
     frame = accuracy[accuracy["method"].isin(list(titles))]
     for dataset in datasets:
@@ -299,7 +304,8 @@ def draw(
         ends = {lines[method]: name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # keeps the layout in which labels are placed
+        # Without a layout engine, the layout stays while labels are placed.
+        figure.set_layout_engine("none")
         move_apart(labels, figure.dpi / 72)
         for panel, level_lines in levels.items():
             label_lines(panel, level_lines)
@@ -307,10 +313,10 @@ def draw(
 
 
 def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
-    """Return the rows of a dataset by ε, with the measure in the columns `score` and `score_std`.
+    """Return the rows of a dataset by ε, with new columns `score` and `score_std` for a measure.
 
-    Rows whose learner lacks the measure are dropped. Rows of failed trainings, which have no
-    accuracy either, are kept: they are drawn as missing.
+    Rows of learners that lack the measure are dropped. Rows of failed trainings (without an
+    accuracy) stay, as they are drawn as missing.
     """
     part = frame[frame["dataset"] == dataset].sort_values("epsilon")
     part = part[part[measure].notna() | part[ACCURACY].isna()]
@@ -320,10 +326,11 @@ def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFram
 def _choose_level_looks(
     methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the styles of horizontal lines: private learners at ε = ∞, methods without privacy.
+    """Return the line styles of methods that have a score at ε = ∞, drawn as horizontal lines.
 
-    `endless` are the methods with a row at ε = ∞, `styles` the styles of curves. Of several private
-    methods of one learner only the first has a line, as they are the same without noise.
+    `endless` are the methods with a row at ε = ∞, and `styles` are the styles of curves of private
+    methods. Of several private methods of one learner only the first gets a line, as they are the
+    same without noise.
     """
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
@@ -385,7 +392,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         epsilon, mean, std = rows[names].to_numpy(dtype=float).T
         look: Any = {"color": curve.colour, "alpha": 0.16, "linewidth": 0}
         panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
-        # Thin curves are drawn above thick ones.
+        # Thin curves are drawn above thick curves, which would hide them.
         level = 3 + curve.thin - 0.01 * order
         panel.plot(epsilon, mean, label=method, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
@@ -412,7 +419,7 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
 
 
 def _choose_ticks(epsilons: Sequence[float]) -> list[float]:
-    """Choose the ε to label: the outermost, then round ones, with room between them."""
+    """Choose the ε to label: the smallest, the largest, then round numbers that have room."""
 
     def rank(epsilon: float) -> int:
         digits = f"{epsilon:.12e}".partition("e")[0].rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Table of the ledger of each private model, in words."""
+"""Make the table of each private model's ledger, written in words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATED = ["neighbours", "composition", "steps", "epsilon_spent", "delta_used", "
 class Ledgers(Output):
     """Table ``ledgers``: mechanisms, steps and accountant of each private learner at each ε.
 
-    One model is trained for each row.
+    For each row one model is trained.
     """
 
     word: ClassVar[str] = "ledgers"
@@ -45,7 +45,7 @@ class Ledgers(Output):
 
     def check(self, request: OutputRequest) -> None:
         methods = request.study.methods.values()
-        # A list, not a set: an entry of the option may be a list, which is not hashable.
+        # Membership in a set would fail for a bad value that is a list, which is not hashable.
         epsilons = [epsilon for method in methods for epsilon in method.epsilons]
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
@@ -74,7 +74,7 @@ class Ledgers(Output):
 
 
 def _private_methods(request: OutputRequest) -> list[Method]:
-    """Return the private methods that train on all records, as a release does."""
+    """Return the private methods that train on all records: a release trains in the same way."""
     methods = request.study.methods.values()
     return [method for method in methods if method.calibration and method.train_share == 1]
 

@@ -1,4 +1,4 @@
-"""Mean ranks of learners over datasets, and which of them differ (Demšar, JMLR 2006)."""
+"""Rank learners by their mean ranks over datasets, and test which differ (Demšar, JMLR 2006)."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ class MeanRanks(Output):
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs within two groups: methods whose ε covers hyperparameters, and all others.
+    """Test all pairs of methods within each of two groups, for each measure.
 
+    The groups are the methods whose ε covers the choice of hyperparameters, and all other methods.
     `table` is the table ``error_table``. The result has the rows of :func:`.ranks.compare_pairs`
-    for each measure, with two more columns: ``measure``, and ``ranked``, which is `COVERED` or
-    `NOT_COVERED`.
+    with two more columns: ``measure``, and ``ranked``, which is `COVERED` or `NOT_COVERED`.
     """
     covered, parts = table["kind"].isin(kinds.COVERED), []
     for name, some in ((COVERED, table[covered]), (NOT_COVERED, table[~covered])):
@@ -114,18 +114,18 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranked_datasets(request: OutputRequest) -> list[str]:
-    """Return the datasets over which ranks are averaged, without duplicates."""
+    """Return the datasets over which ranks are averaged."""
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
 
-# Longest line of a title, in letters.
+# Longest line of a panel's title, in characters.
 WIDTH = 90
-# Height of a line of text and width of a letter, in inches.
+# Height of a line of text and width of a character, in inches.
 LINE = 0.165
 LETTER = 0.055
-# Height of the scale of ranks above the names, and of one bar, in lines of text.
+# Height of the scale of ranks, and of one bar that connects equal methods, in lines of text.
 ABOVE, BAR = 2.6, 0.45
-# Smaller p-values are written as "below" this value.
+# p-values below this value are written as "< 0.001".
 LEAST_P = 0.001
 
 
@@ -134,10 +134,10 @@ def draw(
 ) -> Figure:
     """Draw the mean ranks of methods, with a panel for each measure and ε.
 
-    Methods with hyperparameters chosen without privacy have panels of their own. Rank 1, the best,
-    is on the left. Each method has the look of its learning curve. Thick bars connect methods that
-    do not differ pairwise by Wilcoxon's test with Holm's correction; the length of the thin line on
-    top is Nemenyi's critical difference.
+    Methods whose hyperparameters were chosen without privacy have panels of their own. Rank 1, the
+    best, is on the left. Each method has the style of its learning curve. Thick bars connect
+    methods that do not differ pairwise by Wilcoxon's test with Holm's correction. The length of the
+    thin line at the top is Nemenyi's critical difference.
     """
     style.check_not_empty(frame)
     order = frame["measure"].map(list(MEASURES).index)
@@ -165,7 +165,7 @@ def draw(
 def _title(
     part: pd.DataFrame, titles: Mapping[str, str], styles: Mapping[str, style.CurveStyle]
 ) -> str:
-    """Return a panel's title: measure, ε, Friedman's test, and the learners without a rank."""
+    """Return a panel's title: measure, ε, Friedman's test, and methods that have no rank."""
     first = part.iloc[0]
     p_value = float(first["friedman_p"])
     p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
@@ -194,8 +194,8 @@ def _draw(
     letters = LETTER * max(len(f"{titles[method]} {mean:.2f}") for method, mean in means.items())
     beside = letters / max(style.TEXT_WIDTH - 2 * letters, LETTER)
     room = max(0.62, beside) * (k - 1) + 0.4
-    # A label of the scale has room for three letters; if ranks are closer, only every `step`-th one
-    # is labelled.
+    # A label of the scale needs the width of three characters. If ranks are closer, only every
+    # `step`-th rank gets a label.
     step = math.ceil(3 * LETTER * (k - 1 + 2 * room) / style.TEXT_WIDTH)
     panel.set_xlim(1 - room, k + room)
     panel.set_ylim(height, 0)
@@ -218,7 +218,7 @@ def _draw(
     below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
     for place, (method, mean) in enumerate(means.items()):
         on_left = place < math.ceil(k / 2)
-        # The outermost labels are the highest, so that no lines cross.
+        # The names of the best and worst methods are highest, so that no lines cross.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
         look = styles[method].line() | {"linewidth": 0.9}

@@ -1,4 +1,4 @@
-"""Base class of outputs about a single model, which is trained only for the output."""
+"""Define the base class of outputs about a single model that is trained only for the output."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from privcurve.outputs.base import (
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
 
-# Options of all outputs about one model. The option `learner` is not here, as each output describes
-# it in its own words.
+# Options that all outputs about one model have. Each output adds its own option `learner`.
 OPTIONS: Mapping[str, Option] = {
     "epsilon": Option("the budget of the model, above 0", float),
     "dataset": Option("a dataset of the study; by default its first", str, None),
@@ -33,7 +32,7 @@ OPTIONS: Mapping[str, Option] = {
 class OneModel(Output):
     """An output about one model, trained on all training records of a dataset.
 
-    The model's ε may differ from the study's. The output reads no results of the study.
+    The model's ε may differ from the study's ε. The output reads no results of the study.
     """
 
     selects: ClassVar[bool] = False
@@ -49,14 +48,14 @@ class OneModel(Output):
         return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
-        """Return the method to train: if the learner has several methods, the first."""
+        """Return the method to train; if the learner has several methods, the first of them."""
         return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # `facts` must contain everything but the data that determines the model: the output reads
-        # no curve whose digest would cover it.
+        # `facts` must contain all that determines the model, except the data: the output reads no
+        # curve, whose digest would contain it.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]
@@ -66,7 +65,7 @@ class OneModel(Output):
         return Reads(data=(dataset,), facts=facts)
 
     def train_model(self, context: Context) -> tuple[Dataset, Inspection]:
-        """Read the dataset and train the model."""
+        """Read the dataset and train one model at the ε of the option `epsilon`."""
         data = context.data(self.dataset(context.request))
         (model,) = self.trainings(context, data, context.options["epsilon"], 1)
         return data, model
@@ -74,7 +73,7 @@ class OneModel(Output):
     def trainings(
         self, context: Context, data: Dataset, epsilon: float, repeats: int
     ) -> list[Inspection]:
-        """Train a model `repeats` times at one ε, each time with other noise."""
+        """Train the method `repeats` times at `epsilon`, each time with other noise."""
         from privcurve.experiments import models
 
         method = self.method(context.request)
@@ -84,5 +83,8 @@ class OneModel(Output):
 
 
 def is_partial(method: Method) -> bool:
-    """Return whether a method has no single model: several settings, or a share of the records."""
+    """Return whether a method selects among settings or trains on a share of the records.
+
+    Such a method has no single model to show.
+    """
     return len(method.settings) > 1 or method.train_share < 1

@@ -1,6 +1,7 @@
-"""The cost of encoding and of privacy: what scores lose by each of the two.
+"""Compute what encoding and privacy cost: how much score each of them loses.
 
-Models on raw columns are compared with models on encoded data, and these with private models.
+Encoding costs the difference between models on raw columns and models on encoded data. Privacy
+costs the difference between models on encoded data and private models.
 """
 
 from __future__ import annotations
@@ -72,15 +73,15 @@ PRICE_NOTES = (
         "records: ε covers none of them."
     ),
 )
-# Explains "raw", "lost by coding" and "lost by privacy", the terms of the column `sentence` of the
-# table `price`; the terminal and the page show it.
+# The terminal and the page show this text below sentences of the table `price`, to explain the
+# terms "raw", "lost by coding" and "lost by privacy".
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without
 privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:
 the further drop to the best private learner by rule. ± is the standard error of such a drop.\
 """
-# HistGradientBoostingClassifier stops early only if each label has this many records: one for its
-# validation part, and one for training.
+# Smallest number of records of each label with which HistGradientBoostingClassifier can stop early:
+# it needs one for validation and one for training.
 _FEWEST_TO_STOP_EARLY = 2
 
 
@@ -115,18 +116,20 @@ class RawScores(Output):
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows(AUC) and many:
-            # Earlier versions had no AUC for more than two classes: make their tables again.
+            # Tables of earlier versions lack the AUC for more than two classes; this entry makes
+            # them again.
             facts.append(AUC)
         if (share := _find_largest_share(study)) < 1:
             facts.append(share)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
-        # Imported first: threadpoolctl limits only thread pools that are already loaded.
+        # scikit-learn is imported before the limit, as threadpoolctl limits only loaded thread
+        # pools.
         import sklearn.ensemble  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # Snakemake counts one core for a job, so the model must not use more.
+        # One thread, because Snakemake counts one core for a job.
         with threadpool_limits(limits=1):
             rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
@@ -169,9 +172,9 @@ class PriceOfPrivacy(Output):
 
 
 def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[str, str]:
-    """Read the table ``price`` and return its sentences about a dataset and metric, by ε.
+    """Return the sentences of the table ``price`` about a dataset and a metric, indexed by ε.
 
-    The keys are ε as written by :func:`.keys.short_text`.
+    ε is written by :func:`.keys.short_text`. `price` is the request for the output.
     """
     frame = read_table(price.files.frames[0])
     rows = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
@@ -204,7 +207,7 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
 def scores(
     data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
 ) -> Iterator[dict[str, Any]]:
-    """Train a model on `columns` for each split, and yield its scores with the fold and repeat."""
+    """Train a model on `columns` for each split; yield its scores, fold and repeat."""
     for split in splits:
         train, scored = splitter.rows(split)
         X, y = columns.X, data.y
@@ -218,7 +221,7 @@ def scores(
 def fit_boosting(X: object, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
     """Fit scikit-learn's histogram gradient boosting with its defaults.
 
-    `categorical` says which columns of `X` are categories.
+    `categorical` says for each column of `X` whether it is a category.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -238,7 +241,7 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
 
     counts = np.ones(len(y), dtype=np.int64)
     proba = model.predict_proba(X)
-    # The model has no column for a label that is missing from the training records.
+    # A label without training records has no column in `proba`; its probability is 0.
     chances = np.zeros((len(y), n_classes))
     chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
     two = n_classes == len((False, True))
@@ -248,9 +251,9 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
 
 
 def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the means over the splits, as rows that can be added to the table ``accuracy``.
+    """Return the mean scores over the splits, as rows of the table ``accuracy`` with ε = ∞.
 
-    `detail` has a row for each dataset, method and split. ε is ∞ in the result.
+    `detail` has a row for each dataset, method and split.
     """
     rows = []
     for (dataset, method), part in detail.groupby(["dataset", "method"], sort=False):
@@ -266,10 +269,10 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the losses by encoding and by privacy: a row per dataset, ε and metric.
 
-    `means` has the rows of the tables ``accuracy`` and ``raw``, `runs` the scores of the same
+    `means` has the rows of the tables ``accuracy`` and ``raw``, and `runs` the scores of the same
     models on each split. In the result, `coding` and `privacy` are the losses; further columns have
     their standard errors and whether they are within noise, and `sentence` states them in words. A
-    dataset without a model on raw columns, or without one on encoded data, has no row.
+    dataset has no row if the model on raw columns or all models on encoded data are missing.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     points = itertools.product(study.datasets, epsilons, IN_TABLES)
@@ -308,9 +311,10 @@ def _find_price(
 def _compare_models(
     what: str, before: pd.Series, after: pd.Series, runs: pd.DataFrame, metric: str
 ) -> dict[str, Any]:
-    """Return by how much the model `after` is worse than `before`, paired by split.
+    """Return how much worse the model `after` is than the model `before`, paired by split.
 
-    The keys of the loss, its standard error and whether it is within noise begin with `what`.
+    The keys are `what` for the loss, `what` + "_error" for its standard error, and `what` +
+    "_in_noise" for whether its 95 % interval contains 0.
     """
     first, second = (_select_scores(runs, row, metric) for row in (before, after))
     sign = -1 if metric in LOSSES else 1
@@ -323,16 +327,16 @@ def _compare_models(
 
 
 def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
-    """Return the scores of a row's model, indexed by split."""
+    """Return the scores of the model in `row` on each split."""
     is_model = runs["dataset"].eq(row["dataset"]) & runs["method"].eq(row["method"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    # Scores of `raw` come from a table, which has six digits; scores of runs have more. Rounding
-    # makes equal scores equal.
+    # Scores of `raw` were written to a table with six digits. Rounding makes them equal to the same
+    # scores of runs, which have more digits.
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 
 def sentence(row: Mapping[str, object], place: Ranking) -> str:
-    """Return a sentence on the cost of encoding and of privacy, without its full stop."""
+    """Return a sentence on what encoding and privacy cost, without a full stop."""
     digits = DIGITS + (place.metric == ACCURACY and place.has_rare_label)
     what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "
     parts = [
@@ -351,6 +355,6 @@ def sentence(row: Mapping[str, object], place: Ranking) -> str:
 def _write_loss(row: Mapping[str, Any], what: str, digits: int) -> str:
     lost, error = row[what], row[f"{what}_error"]
     spread = "" if math.isnan(error) else f" ± {error:.{digits}f}"
-    # Writes −0.000 as 0.000.
+    # Adding 0.0 turns −0.000 into 0.000.
     text = f"{round(lost, digits) + 0.0:.{digits}f}".replace("-", "−")
     return f"{text}{spread}{', within noise' if row[f'{what}_in_noise'] else ''}"

@@ -1,9 +1,9 @@
-"""Records of what outputs were made from: a small JSON file for each output.
+"""Record what outputs were made from, in a small JSON file for each output.
 
-They decide whether an output must be made again. Snakemake's own records do not suffice: they are
-lost with the folder ``.snakemake``, and they see changes of code only in the command of a job. A
-record here covers the version of the code, the options, the inputs, and the checksums of the files
-that were written.
+The records decide whether an output must be made again. Snakemake's own records do not suffice:
+they are lost with the folder ``.snakemake``, and they see changes of code only in the command of a
+job. A record here covers the version of the output's class, its options and inputs, and the
+checksums of the files that were written.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def digest(
     seed: Seed,
     seen: object = None,
 ) -> str:
-    """Return a digest of everything that determines an output: a new digest means a new output.
+    """Return a digest of all that determines an output: if it changes, the output is made again.
 
     `others` and `audits` are the digests of the outputs and audits that the output reads,
     `contracts` the digests of the contract checks of a user's own learners in the study. `seen` is
-    the result of :meth:`.Output.facts`: what else the output reads of other studies, as plain JSON.
-    The data are not covered; :class:`Record` compares their checksums.
+    the result of :meth:`.Output.facts`: facts from other studies that the output reads, as plain
+    JSON. The digest does not cover the data; :class:`Record` compares their checksums.
     """
     reads = request.reads
     return canonical.digest(
@@ -63,12 +63,12 @@ def digest(
 
 
 class Record(NamedTuple):
-    """The record, at `path`, of what `files` were made from.
+    """What `files` were made from; stored in the file `path`.
 
-    `datasets` are the datasets whose encoded data the files depend on, `raw` those whose raw files
-    count too, even if their encoded data stays the same. `study` is the study of the output; None
-    for an audit. `inputs` are tables that were read. `notes`, which the files repeat, are about
-    runs trained by code that has changed since.
+    `datasets` are the datasets whose encoded data the files depend on. `raw` are the datasets whose
+    raw files count, too, even if the encoded data stay the same. `study` is the study of the
+    output; None for an audit. `inputs` are other files that were read. `notes` are warnings in the
+    files about runs whose code has changed since they were trained.
     """
 
     path: Path
@@ -84,9 +84,10 @@ class Record(NamedTuple):
     ) -> None:
         """Write the record of the files in their present state.
 
-        `made_for` is the digest of everything that determines the files, except the data. Files are
-        not `complete` if one of their trainings failed; they are made again. `code` has checksums
-        of the learners that were trained only for these files (:mod:`.experiments.provenance`).
+        `made_for` is the digest of all that determines the files, except the data. `complete` is
+        False if a training failed; the files are then made again next time. `code` has the code's
+        checksums by learner, for learners that were trained only for these files
+        (:mod:`.experiments.provenance`).
         """
         content: dict[str, Any] = {
             "study": self.study,
@@ -102,7 +103,10 @@ class Record(NamedTuple):
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
 
     def is_current(self, wanted: str) -> bool:
-        """Return whether the files exist, are unchanged, and were made for the wanted digest."""
+        """Return whether the files are unchanged and were made for the digest `wanted`.
+
+        False, too, if a training failed, or if the data or the inputs have changed.
+        """
         made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
@@ -117,21 +121,21 @@ class Record(NamedTuple):
 
     @property
     def trained(self) -> Trained:
-        """Return which code trained the models that were trained only for these files."""
+        """Which code trained the models that were trained only for these files."""
         code = _read(self.path).get("code", {})
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
-    """Return whether `made_of` has the present value of a fact about an encoded dataset.
+    """Return whether `made_of` has the present value of `fact` about an encoded dataset.
 
-    Also true if the present value is unknown.
+    True also if the dataset has no present value of `fact`.
     """
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
-    """Return the study and the files of the record at `path`; (None, []) if it can't be read."""
+    """Return the study and the files in the record at `path`; (None, []) if it is unreadable."""
     made = _read(path)
     return made.get("study"), [*map(Path, made.get("files", {}))]
 
@@ -144,7 +148,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def output_record(context: Context) -> Record:
-    """Return the record of an output."""
+    """Return the record of an output in its present state."""
     request, reads = context.request, context.request.reads
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
     path = MADE / f"{request.target}.json"
@@ -155,14 +159,14 @@ def output_record(context: Context) -> Record:
 
 
 def audit_record(learner: str, dataset: str) -> Record:
-    """Return the record of a learner's audit on a dataset, into which canaries are inserted."""
+    """Return the record of a learner's audit; `dataset` is where the canaries are inserted."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
 def auditor_digest(learner: str) -> str:
-    """Return a text that changes with the code of the auditor or the version of a learner.
+    """Return a text that changes with the audit's code and with the learner's version.
 
-    For a user's own learner it also changes with the learner's files.
+    For a user's own learner, the text also changes with the learner's files.
     """
     files = files_of(own.path_of(learner)) if learner in own.names() else []
     sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
@@ -173,12 +177,12 @@ def auditor_digest(learner: str) -> str:
 
 
 def audit_digest(learner: str, dataset: str, seed: Seed) -> str:
-    """Return a digest of everything that determines an audit, except the data."""
+    """Return a digest of all that determines an audit, except the data."""
     return canonical.digest([auditor_digest(learner), seeds.public_name(seed), dataset])
 
 
 def audited_code(learner: str) -> Trained:
-    """Return which code of a learner was audited, on any dataset; empty if none was."""
+    """Return which code of a learner the last audit attacked; empty if there was no audit."""
     return audit_record(learner, "").trained
 
 

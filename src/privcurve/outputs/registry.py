@@ -1,10 +1,10 @@
-"""Registry of outputs: the outputs of this package, of the papers, and a user's own.
+"""List all outputs: the outputs of this package, of the papers, and a user's own outputs.
 
-An output of this package is one file of this folder. Outputs of a paper are files
-``papers/<paper>/<name>.py``; a user's own outputs are files ``outputs/<name>.py`` in the folder
-where the run is started. Both contain subclasses of :class:`~privcurve.outputs.base.Output`, with a
-caption for the report in ``<word>.rst`` next to them. Files whose names begin with ``_`` or ``.``
-are not outputs.
+Each module of this package may define outputs. Outputs of a paper are in files
+``papers/<paper>/<name>.py``; a user's own outputs are in files ``outputs/<name>.py`` in the folder
+where the run is started. These files contain subclasses of :class:`~privcurve.outputs.base.Output`;
+a caption for the report can be next to them, in ``<word>.rst``. Files whose names begin with ``_``
+or ``.`` are skipped.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def _load_outside_outputs() -> Iterator[Output]:
     """Yield the outputs of papers, and a user's own outputs.
 
     A folder ``papers/<paper>`` in the folder where the run is started replaces the shipped paper.
-    Golden tests cover only shipped outputs. The versions of the others therefore contain a checksum
-    of their file and of the files that it imports from its folder.
+    Golden tests cover only shipped outputs. For other outputs, the version therefore contains a
+    checksum of the output's file and of the files that this file imports from its folder.
     """
     shipped = {path.name: path for path in papers.list_shipped()}
     every = {**shipped, **{path.name: path for path in papers.list_others()}}
@@ -57,7 +57,7 @@ def _make_outputs(module: ModuleType) -> Iterator[Output]:
 
 
 def _index_by_word(*outputs: Output) -> dict[str, Output]:
-    """Return outputs indexed by `Output.word`; raise ValueError if two have the same."""
+    """Return outputs indexed by `Output.word`; raise ValueError if two have the same word."""
     table: dict[str, Output] = {}
     for output in outputs:
         if output.word in table:
@@ -70,7 +70,7 @@ def _index_by_word(*outputs: Output) -> dict[str, Output]:
 
 
 def _load_shipped_outputs() -> Iterator[Output]:
-    """Yield the outputs of this package, file by file."""
+    """Yield the outputs that the modules of this package define."""
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         yield from _make_outputs(import_module(f"privcurve.outputs.{path.stem}"))
 

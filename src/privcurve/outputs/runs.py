@@ -1,4 +1,4 @@
-"""All runs of a study in one file with a row per run: scores, seconds and memory."""
+"""Write all runs of a study to one file: a row per run with scores, seconds and memory."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
-# Suites of datasets. Datasets of the second suite set constants of PrivGAM or trained its network.
+# The two suites of datasets. The sources of SET_ON set constants of PrivGAM or trained its network.
 UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 
-# Columns of the file, which has a row per run. `method` names the curve, `seconds` is the duration
-# of the fit, `memory` the peak memory of the process during the fit, in MiB.
+# Columns of the file. `method` names the curve, `seconds` is the duration of the fit, and `memory`
+# is the peak memory of the process during the fit in MiB.
 COLUMNS = [
     "method", "title", "learner", "version", "status", "dataset", "epsilon", "delta",
     "suite", "neighbours", "fold", "split", *RANKED, "seconds", "memory",
 ]  # fmt: skip
-# Decimals of scores and seconds in the file.
+# Scores and seconds are rounded to this many decimals in the file.
 DIGITS = 6
 
 
@@ -63,7 +63,7 @@ class Runs(Output):
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write runs to a Parquet file."""
+    """Write runs, with the columns `COLUMNS`, to a Parquet file."""
     rounded = frame[COLUMNS].round(dict.fromkeys((*RANKED, "seconds"), DIGITS))
 
     def save(temporary: Path) -> None:
@@ -85,7 +85,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def status_of(method: Method) -> str:
-    """Return the status of the ε of a method's runs: proved, claimed, …, or not private."""
+    """Return the status of a method's ε (proved, derived or claimed), or `NOT_PRIVATE`."""
     if method.calibration is None:
         return NOT_PRIVATE
     if method.status:
@@ -95,14 +95,14 @@ def status_of(method: Method) -> str:
 
 
 def suite_of(dataset: str) -> str:
-    """Return the suite to which a dataset belongs."""
+    """Return the suite of a dataset: `SET_ON` or `UNTOUCHED`."""
     return SET_ON if trained_privgam(dataset) else UNTOUCHED
 
 
 def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
-    """Return the runs of a curve, with `COLUMNS`.
+    """Return the results of a curve, with the columns `COLUMNS`.
 
-    Raises IncompleteError if the method broke the contract.
+    Raises IncompleteError if the method's learner broke the contract.
     """
     method = curve.method
     if method.breaks_contract:
@@ -111,7 +111,7 @@ def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
             f"python -m privcurve.audit contract {method.learner} says why"
         )
     runs = pd.concat(list(jobs.results(curve)), ignore_index=True)
-    # A failed training has no scores.
+    # The row of a failed training must have no scores.
     runs.loc[runs["status"] != "ok", list(RANKED)] = math.nan
     facts: dict[str, Any] = {
         "method": method.name,

@@ -1,4 +1,4 @@
-"""Explanation of one model: table and figure of what each column adds to its score."""
+"""Explain one model: a table and a figure of what each column adds to the model's score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# Maximum number of columns in the figure; the figure's CSV file has all columns.
+# The figure shows at most this many columns; the figure's CSV file has all columns.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]
@@ -29,7 +29,7 @@ END_COLUMNS += [
 class Shapes(OneModel):
     """Figure and table of the score that each column contributes in one model.
 
-    If the learner has several δ in the study, the option `delta` selects one; default: the first.
+    If the learner has several δ in the study, the option `delta` selects one; by default the first.
     """
 
     word: ClassVar[str] = "shapes"
@@ -91,8 +91,8 @@ class Shapes(OneModel):
 def values_of(explanation: Explanation) -> pd.DataFrame:
     """Return the contribution of each bin, with its error, for all columns that have an effect.
 
-    With several classes, each class has rows of its own. `low` and `high` are the ends of the bin,
-    NaN for categories and missing values.
+    With more than two classes, each class has its own rows. `low` and `high` are the ends of the
+    bin; NaN for categories and missing values.
     """
     none, rows = float("nan"), []
     for shape in explanation.used:
@@ -108,7 +108,7 @@ def values_of(explanation: Explanation) -> pd.DataFrame:
 
 
 def ends_of(explanation: Explanation) -> pd.DataFrame:
-    """Return each column's importance, its lowest and highest value, and where these occur."""
+    """Return for each column its importance, its lowest and highest values, and their bins."""
     rows = []
     for shape in explanation.used:
         row: list[Any] = [shape.column.name, shape.importance]
@@ -122,7 +122,7 @@ def ends_of(explanation: Explanation) -> pd.DataFrame:
 
 
 def format_table(ends: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of :func:`ends_of` for readers: values with their errors."""
+    """Return the result of :func:`ends_of` as texts for readers: values with their errors."""
     texts = ends[["column"]].assign(importance=[f"{value:.2f}" for value in ends["importance"]])
     for end in ("lowest", "highest"):
         pairs = zip(ends[end], ends[f"error_{end}"], strict=True)

@@ -1,4 +1,4 @@
-"""Figure of a score against anything that varies in a study, with lines in several panels."""
+"""Draw a score against anything that varies in a study, with lines in several panels."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# Columns of runs that identify a training, in addition to its parameters and its share of records.
+# Columns that identify a training, besides its parameters and its share of the records.
 TELLING = (
     "entry", "calibration", "delta", "epsilon", "dataset", "neighbours",
     "method", "learner", "setting", "fold", "repeat",
 )  # fmt: skip
-# Columns of runs that are not scores. SCORES are the scores of every training; a learner can have
-# further measures, whose names are known only after training.
+# Columns of runs that are not scores. SCORES are the scores that every training has. A learner can
+# have further measures, whose names are known only after training.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
 SCORES = tuple(name for name in results.SCHEMA.names if name not in NO_SCORES)
-# An unknown `y` with at least this similarity (difflib) to a score is refused as a misspelt score:
-# no learner's own measure has such a name.
+# If `y` is not a score but at least this similar to one (difflib's ratio), it is refused as a
+# misspelling; a less similar name may be a measure of a learner.
 NEAR = 0.85
 
 
@@ -92,7 +92,7 @@ class Sweep(Output):
         all_methods = request.wanted_methods(*levels)
         methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
-        names -= {*TELLING}  # a column with this name is not a parameter
+        names -= {*TELLING}  # a name in TELLING means a column of runs
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
             raise ValueError(
@@ -126,11 +126,14 @@ class Sweep(Output):
                 if not any(had) or (name == "dataset" and one not in request.study.datasets):
                     raise ValueError(f"at: {name}: must be a value of a curve; got {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
-            raise ValueError(f"at: must be values of a curve; got {dict(at)}")
+            raise ValueError(f"at: one curve must have all the values; got {dict(at)}")
         self._check_points(request, methods)
 
     def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:
-        """Raise ValueError if a point would average over different settings or methods."""
+        """Raise ValueError if a point would average over different settings or methods.
+
+        `methods` are the methods whose trainings are points of curves.
+        """
         options, points = request.options, dict[tuple[str, ...], dict[str, Any]]()
         keys = (*options["panels"], *options["lines"], options["x"])
         for place in request.places(methods):
@@ -164,8 +167,8 @@ class Sweep(Output):
         frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
-            # ε = ∞ has no position on a log axis: it is drawn as a horizontal line of the same
-            # method.
+            # ε = ∞ has no position on a logarithmic axis, so that the method's score at ε = ∞ is a
+            # horizontal line.
             endless = frame["epsilon"].map(math.isinf)
             if 0 < endless.sum() < len(endless):
                 parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
@@ -177,14 +180,15 @@ class Sweep(Output):
     def _draw_all(
         self, parts: list[tuple[pd.DataFrame, sweep.Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        """Return the figure, and the plotted points.
+        """Return the figure and the table of its points.
 
-        `parts` are trainings with their axes: first of the curves, then of horizontal lines.
+        `parts` are pairs of trainings and their axes: first for the curves, then for horizontal
+        lines. `label` names the x axis.
         """
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # Drop duplicates: a horizontal line may be in several panels, but is one point.
+        # Duplicates are dropped, as a horizontal line in several panels is one point of the table.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -195,7 +199,7 @@ class Sweep(Output):
 def _may_have(method: Method, name: str, wanted: object) -> bool:
     """Return whether a training of `method` can have the value `wanted` in the column `name`.
 
-    It is true for columns that are not known before training.
+    True, too, if the values in the column are known only after training.
     """
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
@@ -207,15 +211,15 @@ def _may_have(method: Method, name: str, wanted: object) -> bool:
 
 
 def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.DataFrame:
-    """Return the trainings with three more columns: `line`, `panel`, and `group`.
+    """Return the trainings with three more columns, the names of `line`, `panel` and `group`.
 
-    Panels of one group share their y axis.
+    Panels of the same group share their y axis.
     """
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # The name of a line is empty if none of its keys applies: use the name of its entry.
+    # If a method has none of a line's keys, the line is named by the method's entry.
     methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
@@ -228,15 +232,16 @@ def _add_levels(
     frame: pd.DataFrame,
     context: Context,
 ) -> tuple[pd.DataFrame, sweep.Axes]:
-    """Return the trainings of learners without the parameter x, and the axes of their lines.
+    """Return the trainings of learners without the parameter x, and the axes for their lines.
 
-    Their means are horizontal lines; a training is repeated for each panel of its dataset.
+    The means of these trainings are drawn as horizontal lines. A training is repeated for each
+    panel of its dataset.
     """
     telling = ("entry", *(key for key in axes.lines if key != "entry"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
-    # Names of horizontal lines omit ε = ∞, as their dots already show that there is no noise.
+    # The name of a horizontal line omits ε = ∞, as its dots already mean "no noise".
     named_levels = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(named_levels, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
@@ -247,16 +252,16 @@ def _add_levels(
 def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Return for each row of `frame` the name of its line or panel.
+    """Return, for each row of `frame`, the name of its line or panel.
 
-    The name consists of the values of those `keys` that vary in `every`.
+    The name consists of the row's values of those `keys` that vary in `every`.
     """
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("entry", "dataset")]
-    # to_numpy, since a frame without columns still gives an (empty) list for each row.
+    # `to_numpy` gives an empty list for each row even if the frame has no columns.
     rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
     names = {
-        # The name omits keys that the method lacks.
+        # Keys that a method does not have are omitted.
         row: ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
@@ -264,7 +269,7 @@ def _names(
         )
         for row in dict.fromkeys(rows)
     }
-    # Equal titles are replaced by the methods' own names.
+    # Names that occur twice are made unique by the values of their keys.
     counts = Counter(names.values())
     own = {row: ", ".join(map(str, row)) for row in names}
     names = {
@@ -288,16 +293,17 @@ CATEGORIES = "categories"
 DASHES = (3.2, 1.4)
 # Maximum length of a line in a panel's title, in characters.
 LONGEST_TITLE = 32
-# Width of a character below the axis, as a share of the panel's width.
+# Width of a character of a tick's label, as a share of the panel's width.
 LETTER = 0.026
-# The entry that is drawn in grey, as in the learning curves: a classifier that does not beat it is
-# of no use.
+# This entry of learners is drawn in grey, as in the learning curves: a classifier that is not
+# better than the most frequent label is useless.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
-# Look of horizontal lines; their ends have the marker of the method.
+# Style of horizontal lines; their ends have the marker of the method.
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
-# Horizontal lines at the same height are drawn as one line, in alternating dashes of this length.
+# Horizontal lines at the same height are drawn as one line; its dashes, of this length, have the
+# colours of the lines in turn.
 TURN = 4.0
 
 
@@ -311,15 +317,16 @@ def draw(
 ) -> Figure:
     """Draw means over trainings against `x`, with a band of one standard deviation.
 
-    `frame` has the columns `line`, `panel` and optionally `group`: panels of one group share their
-    y axis. `levels` are trainings whose means are horizontal lines. `label` names the x axis.
+    `frame` has a row per training and the columns `line`, `panel` and optionally `group`: panels of
+    the same group share their y axis. `levels` are trainings whose means are horizontal lines.
+    `label` names the x axis.
     """
     style.check_not_empty(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
     levels = frame.iloc[:0] if levels is None else levels
     both = pd.concat([frame, levels])
-    # A horizontal line is not drawn if one of its trainings failed.
+    # The mean is NaN, and no line is drawn, if one of the line's trainings failed.
     means = levels.groupby(["panel", "line"], sort=False)[y]
     heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
     curve_names = set(frame.loc[frame[y].notna(), "line"])
@@ -357,7 +364,7 @@ def draw(
 def _place_ticks(
     frame: pd.DataFrame, x: str, scale: str
 ) -> tuple[pd.DataFrame, list[float], list[str]]:
-    """Return the frame with numeric x, and the positions and labels of the ticks."""
+    """Return the frame with x as numbers, the positions of the ticks, and their labels."""
     values = list(dict.fromkeys(frame[x]))
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if scale == CATEGORIES or not numeric or not all(map(math.isfinite, values)):
@@ -393,9 +400,9 @@ def _draw(
 
 
 def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
-    """Return the trainings; at each point at which a training failed, `y` is NaN for all of them.
+    """Return the trainings; if one training of a point failed, `y` is NaN for the entire point.
 
-    A point is a combination of values of `keys`.
+    A point is a combination of values of the columns `keys`.
     """
     failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
     return frame.assign(**{y: frame[y].where(~failed)})
@@ -411,7 +418,7 @@ def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.Curv
 
 
 def looks_of(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return the style of each line; lines of one learner's entry differ in colour or marker."""
+    """Return the style of each line; lines of the same entry differ in colour or marker."""
     lines = frame.drop_duplicates("line").set_index("line")[["entry", "calibration"]]
     dashed = {line: way == "published" for line, way in lines["calibration"].items()}
     entries = dict(lines["entry"])

@@ -1,4 +1,4 @@
-"""Table of how many claims of each paper hold."""
+"""Make a table of how many claims of each paper hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OURS = ", our own questions"
 class VerdictCounts(Output):
     """Table: the number of each verdict on each paper's claims.
 
-    It covers the claims about one study or, for a study of studies, about all its studies.
+    The table covers the claims about one study or, in a study of studies, about all its studies.
     The key `paper` of a study's file names the paper.
     """
 
@@ -50,7 +50,10 @@ NOTES = (
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts of each paper, of all papers, and on questions that no paper asks."""
+    """Count the verdicts on each paper's claims, on all papers' claims, and on our own questions.
+
+    Our own questions have no quote of a paper.
+    """
     ours = verdicts["quote"].isna()
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),

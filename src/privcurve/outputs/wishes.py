@@ -1,4 +1,4 @@
-"""The ε needed for a wanted score, interpolated between the compared ε."""
+"""Find the ε needed for a wanted score, by interpolation between the compared ε."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Measures that a wanted score can be about; all except losses are from 0 to 1.
+# Measures that a wanted score can be about. All of them are between 0 and 1, except losses.
 METRICS = tuple(MEASURES)
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A wanted score: a lower limit, or at most `number` worse than without privacy.
+    """A wanted score: at least `number`; if `within`, at most `number` worse than without privacy.
 
-    For a loss, `number` is an upper limit.
+    For a loss without `within`, the score must be at most `number`.
     """
 
     metric: str
@@ -34,7 +34,7 @@ class Wish(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Wish:
-        """Read a wish such as ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
+        """Parse a text such as ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
 
         Raises ValueError if the text has another form.
         """
@@ -78,23 +78,27 @@ class Wish(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The ε at which a learner reaches a wanted score, and its range of uncertainty."""
+    """The ε at which a learner reaches a wanted score, with the range from `low` to `high`.
 
-    target: float  # the wanted score
-    epsilon: float  # 0 if the smallest compared ε suffices, infinite if none does
-    low: float  # like `epsilon`, if all scores were two standard errors better
-    high: float  # like `epsilon`, if all scores were two standard errors worse
+    The range comes from the standard errors of the scores.
+    """
+
+    target: float  # the wanted score, as a number
+    epsilon: float  # 0 if the smallest compared ε suffices, infinite if no compared ε does
+    low: float  # `epsilon` if all scores were two standard errors better
+    high: float  # `epsilon` if all scores were two standard errors worse
     sentence: str
 
 
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε at which the default learner of a release reaches a wanted score.
 
-    Mean scores are made monotone in ε, since only noise makes a larger ε worse, and interpolated
-    linearly in log ε. If the learner has several methods, the one with the most ε is used, but a
-    method that trains on a share of the records only if there is no other. This rule does not look
-    at scores: choosing the best method at each ε would be optimistic. The result is None if no such
-    method is eligible, or if scores without privacy are needed and missing.
+    Mean scores are made monotone in ε, as only noise can make a larger ε worse, and are
+    interpolated linearly in log ε. If the learner has several methods, the method with the most ε
+    is used; methods that train on a share of the records are used only if there is no other.
+    Choosing the method with the best scores instead would be optimistic. The result is None if no
+    method of the learner is eligible, or if the wish needs scores without privacy and these are
+    missing.
     """
     rows = [
         (place, row)
@@ -102,7 +106,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         for _, row in place.eligible.iterrows()
         if row["learner"] == by_rule.DEFAULT
     ]
-    # An entry of the study with several δ, settings or shares is several methods.
+    # The learner has several methods if its entry in the study has several δ, varied values or
+    # shares.
     counts = Counter(row["method"] for _, row in rows)
     names = [name for name in places[0].titles if counts[name]]
     method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
@@ -110,7 +115,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
-    # For a loss, lower is better: its negative is a score.
+    # A loss is negated, so that more is better.
     means = wish.sign * np.array([float(row[wish.metric]) for _, row in curve])
     errors = np.array([float(row["error"]) for _, row in curve])
     target, last = wish.sign * wish.number, curve[-1]
@@ -118,7 +123,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = wish.sign * float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, float(free["error"]))
-    # A score from a single repeat has no standard error; the ε then has no range.
+    # A score from a single repeat has no standard error, so that the sentence names no range of ε.
     is_sure = not np.isnan(errors).any()
     from sklearn.isotonic import isotonic_regression
 
@@ -143,9 +148,9 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
 
 
 def _find_crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
-    """Return the ε at which a non-decreasing curve reaches a target.
+    """Return the ε at which a non-decreasing curve of scores `means` reaches `target`.
 
-    It is 0 if the first point reaches the target, and ∞ if no point does. Between two points the
+    The result is 0 if the first score reaches the target, and ∞ if no score does. Between two ε the
     curve is linear in log ε.
     """
     if means[0] >= target:

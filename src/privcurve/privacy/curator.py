@@ -36,6 +36,7 @@ from privcurve.privacy.mechanisms import (
     MECHANISMS,
     NUMBERS,
     OBJECTIVES,
+    PERMUTE_AND_FLIP,
     SELECTIONS,
     Source,
     draw_piece,
@@ -249,6 +250,19 @@ class Curator(Account):
         values = self._require_whole(call := self.price(call, exact), exact)
         self._charge(call, NUMBERS, self._is_derived(exact))
         return self._whole_numbers(call, values) if call.private else values.copy()
+
+    def choose_exactly(self, call: Call, scores: Ints) -> int:
+        """Return the index of the candidate chosen with exact probabilities (``privacy.discrete``).
+
+        Parameters
+        ----------
+        call : Call
+            Its scale is a whole number.
+        scores : ndarray of int64, shape (n_candidates,)
+        """
+        values = self._require_whole(call, scores)
+        self._charge(call, SELECTIONS)
+        return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
     def draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
         """Draw the secret number of runs of a private selection, and the candidate of each run.
@@ -553,6 +567,12 @@ class Curator(Account):
         draw = rounded_gaussian if mechanism == GAUSSIAN else discrete_laplace
         drawn: Ints = draw(self._source, scale, math.prod(shape))
         return drawn.reshape(shape)
+
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
+        from privcurve.privacy.discrete import choose
+
+        flip = call.mechanism == PERMUTE_AND_FLIP
+        return int(choose(self._source, scores, int(call.scale), flip))
 
     def _inner(self, start: Start) -> Curator:
         return Curator(seeds.stream(start))

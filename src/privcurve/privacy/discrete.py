@@ -1,4 +1,4 @@
-"""Exact samplers: integer noise from fair bits and integers alone.
+"""Exact samplers: integer noise and choices from fair bits and integers alone.
 
 A mechanism with integer sums and this noise is exactly the mechanism of its proof: no number that
 depends on a record is rounded. The remaining assumption is that NumPy's generator yields
@@ -161,3 +161,30 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
                 break
         drawn[i] = -k if negative else k
     return drawn
+
+
+@jit
+def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
+    """Choose a candidate by permute-and-flip or by the exponential mechanism, with η = 1/scale.
+
+    The coin of a candidate is heads with probability e^{-(best - score)/scale}. Permute-and-flip
+    tosses the candidates' coins in random order and returns the first candidate with heads; the
+    exponential mechanism draws candidates until a coin is heads.
+    """
+    best = scores.max()
+    order = np.arange(len(scores))
+    left = len(scores)
+    while True:
+        i = _draw_below(rng, left)
+        chosen = order[i]
+        gap = best - scores[chosen]
+        heads = coin_e(rng, gap % scale, scale)
+        for _ in range(gap // scale):
+            heads = heads and coin_e(rng, 1, 1)
+            if not heads:
+                break
+        if heads:
+            return chosen
+        if flip:
+            left -= 1
+            order[i] = order[left]

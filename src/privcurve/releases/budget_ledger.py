@@ -37,7 +37,7 @@ from privcurve.datasets.load import checksums
 from privcurve.datasets.reading import fetch
 from privcurve.files import append, lock_folder, open_private, sync, write_errors
 from privcurve.privacy import budget as words
-from privcurve.releases.errors import BudgetError, LedgerError
+from privcurve.releases.errors import BudgetError, LedgerError, ReleaseError
 
 # Folder of all ledgers, in the working folder; git ignores it.
 RELEASES = Path("releases")
@@ -286,6 +286,49 @@ class BudgetLedger:
             }
             self._append(file, line)
         return release
+
+    def find_unfinished(
+        self, learner: str, parameters: Mapping[str, object], price: Price
+    ) -> Release:
+        """Return the last release of a learner at a price that is not done, to resume it.
+
+        If several are not done, a release with these `parameters` is preferred. If the settings
+        differ, :meth:`resume` raises an error later. Raises ReleaseError if there is no such
+        release.
+        """
+        at_price = [
+            past
+            for past in reversed(self.releases())
+            if (past.price, past.facts.get("learner")) == (price, learner) and past.state != DONE
+        ]
+        if not at_price:
+            raise ReleaseError(
+                f"no release of {learner} with {price} has begun and "
+                f"not ended ({self.path}): there is nothing to resume"
+            )
+        same = [past for past in at_price if past.facts.get("parameters") == parameters]
+        return (same or at_price)[0]
+
+    def resume(self, release: Release, facts: Mapping[str, object]) -> Release:
+        """Return a release to resume.
+
+        Raises ReleaseError if it began with other records, settings or seed than `facts` has.
+        """
+        for key, value in facts.items():
+            if release.facts.get(key) != value:
+                raise ReleaseError(
+                    f"release {release.number} ({self.path}) began with another {key}, so it can't "
+                    "be resumed: this would be another release. Nothing was trained"
+                )
+        return release
+
+    def has_token(self, token: str) -> bool:
+        """Return whether a release in the ledger has this token.
+
+        If the user stops the program while it reserves the price, only the ledger shows whether the
+        price is spent.
+        """
+        return bool(token) and any(past.facts.get("token") == token for past in self.releases())
 
     def note_comparison(self, facts: Mapping[str, object]) -> None:
         """Append a line about a comparison of learners on the records, which is not private."""

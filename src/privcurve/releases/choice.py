@@ -90,7 +90,7 @@ def choice(request: Request, description: Description) -> Choice:
         parameters = {"settings": settings, "expected_runs": EXPECTED_RUNS, **request.parameters}
         request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
-        registry.check_parameters(tuning.NAME, request.parameters)
+        entry.check_parameters(request.parameters)
         # Check first: computing the prices takes seconds.
         if why := entry.refuses(neighbours=request.relation):
             raise ValueError(why)

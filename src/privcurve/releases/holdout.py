@@ -43,6 +43,27 @@ class Parts:
     held: NDArray[np.intp]  # positions of the held-out records, in increasing order
 
 
+def check(request: Request, description: Description) -> None:
+    """Raise ReleaseError if the request has a hold-out that is not possible or not needed."""
+    if not request.holdout:
+        return
+    if not 0 < request.holdout < 1:
+        raise ReleaseError(
+            f"holdout must be a share of the records between 0 and 1; got {request.holdout!r}. "
+            "Give 0.2, for a fifth of them"
+        )
+    if description.public_benchmark:
+        raise ReleaseError(
+            f"holdout must be 0 for {description.name}, whose records are public; got "
+            f"{request.holdout!r}. An accuracy on a test part (files: test:) costs nothing, and is "
+            "on the card"
+        )
+    try:
+        query(request)
+    except ValueError as error:
+        raise ReleaseError(f"holdout: {error}") from None
+
+
 def read_places(
     data: Dataset | PartedDataset,
     description: Description,

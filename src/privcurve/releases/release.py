@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -22,23 +22,22 @@ from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.splits import distinct_records
 from privcurve.files import WriteError, check_room, replace_text
-from privcurve.learners import registry
-from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import KNOWN, REFUTED, PrivacyStatement
+from privcurve.privacy.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import budget_ledger, card, holdout
-from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, Price, Release
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.guard import guard
 from privcurve.releases.judgement import NO, YES, Judgement
-from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_accuracy
+from privcurve.releases.released import CARD, MODEL, PAGE, Accuracy, Released
 from privcurve.releases.request import Request, check, rehearse
-from privcurve.stored import stored
+from privcurve.stored import STORED
 
 # Free bytes that the disk must have before a release begins; most models with cards need less.
 ROOM = 2**20
@@ -88,7 +87,7 @@ def release(
         the same noise and at no additional price.
     engine : str
         The engine that computes sums over partitioned records: ``local``, the default, or ``dask``
-        (:mod:`privcurve.parts`). Records that are not partitioned train in this process.
+        (:mod:`privcurve.privacy.parts`). Records that are not partitioned train in this process.
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; by default, Dask starts
         workers on this machine.
@@ -128,21 +127,23 @@ def release(
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)
+    holdout.check(request, description)
     records = description.records_name
     place = _check_seed(seed, description)
     budget = budget_ledger.budget_of(records)
     price = request.price(secret=isinstance(place, Path))
     home = RELEASES / records
     ledger = BudgetLedger(home)
-    unfinished = _find_unfinished(ledger, request, price) if resume else None
-    if unfinished is None:
+    unfinished = None
+    if resume:
+        unfinished = ledger.find_unfinished(request.learner, request.parameters, price)
+    else:
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
     open_parts = _check_engine(description, engine, scheduler)
     data = _load_data(description, watch)
     if tell is not None:
-        facts = {**vars(data), "domain": data.domain.to_dict()}
-        for note in datasets.data_notes(facts):
+        for note in datasets.data_notes({**vars(data), "domain": data.domain.to_dict()}):
             tell(note)
     digests = {data.checksum, *data.sources.values()}
     places = holdout.read_places(data, description, watch) if request.holdout else None
@@ -151,6 +152,7 @@ def release(
         parts = holdout.split(places, request)
     n_train = data.n_rows if parts is None else len(parts.train)
     remark = rehearse(request, description, estimator, n_train)
+    facts = _collect_facts(request, data)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     if unfinished is not None:
@@ -163,44 +165,44 @@ def release(
                 ledger.check(budget, price, large_delta)
             # Make a new seed only after these checks: a refused release must leave no file.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
-            facts = _collect_facts(request, data, run_seed, token)
+            facts |= {"seed": seeds.public_name(run_seed), "token": token}
             if tell is not None and remark:
                 tell(remark)
             if unfinished is None:
                 entry = ledger.reserve(budget, price, facts, large_delta)
             else:
-                _check_same(unfinished, facts, ledger.path)
-                entry = unfinished
+                entry = ledger.resume(unfinished, facts)
         # Always make the numbered folder: if the ledger is lost, it shows that a release began.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
         # Read the ledger again: other releases may have begun since a resumed release was reserved.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)
 
         identity = (request, data.checksum, run_seed, entry.number, token)
-        curator = Curator(_make_stream("release", *identity), watch=progress)
+        streams = {use: _make_stream(use, *identity) for use in ("release", "split", "hold-out")}
+        curator = Curator(streams["release"], watch=progress)
         curator.report(0.0)
         if places is not None and parts is None:
-            parts = holdout.split(places, request, _make_stream("split", *identity))
+            parts = holdout.split(places, request, streams["split"])
         learner = _train(estimator, data, parts, curator, open_parts)
-        statement = _check_statement(request, learner, run_seed)
+        stated = _check_statement(request, learner.privacy_.of_persons(request.at_most))
+        statement = stated if isinstance(run_seed, SecretSeed) else known_seed_statement(stated)
         accuracy = judgement = None
         if description.public_benchmark and data.X_test is not None:
-            accuracy = measure_accuracy(learner, data)
+            accuracy = _measure_accuracy(learner, data)
         if parts is not None:
-            curator = Curator(_make_stream("hold-out", *identity))
-            judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
+            held = data.rows(parts.held)
+            judgement = holdout.ask(learner, *held, request, Curator(streams["hold-out"]))
             _check_worth(judgement, tell, confirm)
         # Take the label from the description: data that an earlier version encoded lack the
         # spellings of the classes.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
-        delta = request.statement_of(learner.privacy_).delta
         folder = output or home / str(entry.number)
         released = Released(
             request,
             description,
             domain,
-            dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=delta)),
+            dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=stated.delta)),
             others,
             budget,
             learner,
@@ -216,23 +218,23 @@ def release(
         with budget_ledger.lock_releases(RELEASES):
             # Another release may have written to the same folder since the first check.
             _check_free(output, home)
-            facts = {"folder": str(folder), "model": _write(released), "delta": delta}
+            end = {"folder": str(folder), "model": _write(released), "delta": stated.delta}
         if is_choice(request.learner):
-            facts["kept"] = released.learner_name
+            end["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
             # The price stays spent, as the failure may depend on a record, and others may see it.
             # If the ledger can't be written now, the release stays `reserved`, and so also spent.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
-        if entry is None and not _is_reserved(ledger, token):
+        if entry is None and not ledger.has_token(token):
             raise
         spent = _explain_spent(error, request.learner, ledger.path)
         if spent is None:
             raise
         raise spent from error
     try:
-        ledger.close(entry, budget_ledger.DONE, facts)
+        ledger.close(entry, budget_ledger.DONE, end)
     except (WriteError, KeyboardInterrupt) as error:
         kind = ReleaseError if isinstance(error, WriteError) else KeyboardInterrupt
         raise kind(
@@ -241,15 +243,6 @@ def release(
             "would be another release.)"
         ) from error
     return released
-
-
-def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
-    """Return whether the ledger has the release with this token.
-
-    If the user stops the program while it reserves the price, only the ledger shows whether the
-    price is spent.
-    """
-    return bool(token) and any(past.facts.get("token") == token for past in ledger.releases())
 
 
 def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
@@ -307,37 +300,6 @@ def _check_free(output: Path | None, home: Path) -> None:
         )
 
 
-def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
-    """Return the last release of this learner at this price that is not done, to resume it.
-
-    If several are not done, a release with the same settings is preferred. If the settings differ,
-    :func:`_check_same` raises an error later. Raises ReleaseError if there is no such release.
-    """
-    at_price = [
-        past
-        for past in reversed(ledger.releases())
-        if (past.price, past.facts.get("learner")) == (price, request.learner)
-        and past.state != budget_ledger.DONE
-    ]
-    if not at_price:
-        raise ReleaseError(
-            f"no release of {request.learner} with {price} has begun and "
-            f"not ended ({ledger.path}): there is nothing to resume"
-        )
-    same = [past for past in at_price if past.facts.get("parameters") == request.parameters]
-    return (same or at_price)[0]
-
-
-def _check_same(entry: Release, facts: Mapping[str, object], ledger: Path) -> None:
-    """Raise ReleaseError if a release to resume began with other records, settings or seed."""
-    for key, value in facts.items():
-        if entry.facts.get(key) != value:
-            raise ReleaseError(
-                f"release {entry.number} ({ledger}) began with another {key}, so it can't be "
-                "resumed: this would be another release. Nothing was trained"
-            )
-
-
 def _check_engine(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
@@ -371,14 +333,12 @@ def _load_data(
 # Training --------------------------------------------------------------------------
 
 
-def _collect_facts(
-    request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
-) -> dict[str, Any]:
-    """Return what the ledger stores of a release in addition to the price."""
+def _collect_facts(request: Request, data: Dataset | PartedDataset) -> dict[str, Any]:
+    """Return what the ledger stores of a release in addition to price, seed and token."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
-        "version": registry.entry(request.learner).run_version,
+        "version": request.entry.run_version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
         # Store the ε of the model, too: the ε of the price is infinite if the seed is public.
@@ -386,8 +346,6 @@ def _collect_facts(
         "holdout": {"share": request.holdout, "query": holdout.WHAT} if request.holdout else None,
         "checksum": data.checksum,
         "sources": dict(data.sources),
-        "seed": seeds.public_name(seed),
-        "token": token,
     }
 
 
@@ -400,7 +358,6 @@ def _make_stream(
     the same stream, even if a ledger is lost. The stream therefore depends on the complete request,
     the checksum of the data, the number of the release, the seed and a random token.
     """
-    parameters = request.estimator_parameters
     key = {
         "for": use,
         "release": number,
@@ -408,8 +365,8 @@ def _make_stream(
         "dataset": request.dataset,
         "checksum": checksum,
         "learner": request.learner,
-        "version": registry.entry(request.learner).run_version,
-        "parameters": {**parameters, "calibration": stored(parameters["calibration"])},
+        "version": request.entry.run_version,
+        "parameters": {**request.estimator_parameters, "calibration": STORED},
         "neighbours": request.relation,
         "seed": seeds.public_name(seed),
     }
@@ -433,6 +390,13 @@ def _train(
             return estimator.fit_records(records, [{}], [curator])[0]
     X, y = (data.X, data.y) if parts is None else data.rows(parts.train)
     return estimator.fit_records(distinct_records(data.domain, X, y), [{}], [curator])[0]
+
+
+def _measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
+    """Return the exact accuracy of a fitted learner on the test records of a public benchmark."""
+    assert data.y_test is not None
+    value = float((learner.predict(data.X_test) == data.y_test).mean())
+    return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
 
 
 def _check_worth(
@@ -461,12 +425,11 @@ def _check_worth(
 # Writing ---------------------------------------------------------------------------
 
 
-def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
-    """Return the statement of the released model.
+def _check_statement(request: Request, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return the statement of a fit.
 
     Raises ReleaseError if the statement guarantees less than the request, or is not proved.
     """
-    statement = request.statement_of(learner.privacy_)
     slack = 1 + budget_ledger.TOLERANCE
     if (
         statement.epsilon > request.epsilon * slack
@@ -477,7 +440,7 @@ def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyState
         raise ReleaseError(
             f"the guarantee of {request.learner} must be the requested one; got: {statement}"
         )
-    return statement if isinstance(seed, SecretSeed) else known_seed_statement(statement)
+    return statement
 
 
 def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:

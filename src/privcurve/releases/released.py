@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets import Dataset, Description, Domain, PartedDataset
+from privcurve.datasets import Description, Domain
 from privcurve.privacy.budget import explain_delta, is_large_delta
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
@@ -25,13 +24,6 @@ class Accuracy:
 
     value: float
     error: float  # standard error, for a random sample of records
-
-
-def measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
-    """Return the exact accuracy of a fitted learner on the test records of a public benchmark."""
-    assert data.y_test is not None
-    value = float((learner.predict(data.X_test) == data.y_test).mean())
-    return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,8 @@ class Released:
     @property
     def fit_statement(self) -> PrivacyStatement:
         """The statement of the fit, which assumes a secret seed."""
-        return self.request.statement_of(self.learner.privacy_)
+        stated: PrivacyStatement = self.learner.privacy_
+        return stated.of_persons(self.request.at_most)
 
     @property
     def price(self) -> Price:

@@ -15,15 +15,13 @@ from privcurve.datasets import Description, Domain
 from privcurve.datasets.description import Unit
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS, by_rule
+from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
 from privcurve.privacy.budget import budget_within_group
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.noise import noisy_counts
-from privcurve.privacy.sensitivity.counts import histogram_l1
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
@@ -59,9 +57,14 @@ class Request:
     public: tuple[str, ...] = ()
 
     @property
+    def entry(self) -> LearnerEntry:
+        """The entry of the learner in the registry; ValueError if there is no such learner."""
+        return registry.entry(self.learner)
+
+    @property
     def relation(self) -> str:
         """The relation of neighbours of the guarantee; by default the learner's first relation."""
-        return self.neighbours or registry.entry(self.learner).neighbours[0]
+        return self.neighbours or self.entry.neighbours[0]
 
     def price(self, secret: bool) -> Price:
         """Return the price of the release; ε is infinite if the seed is not secret.
@@ -79,7 +82,8 @@ class Request:
         return "" if self.unit is None else self.unit.column
 
     @property
-    def _at_most(self) -> int | None:
+    def at_most(self) -> int | None:
+        """The largest number of records of a person; None if ε and δ are for records."""
         return None if self.unit is None else self.unit.at_most
 
     @property
@@ -88,14 +92,7 @@ class Request:
 
         They are smaller than the ε and δ of the request if these are for persons.
         """
-        return budget_within_group(self.epsilon, self.delta, self._at_most)
-
-    def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement of the release, from the statement of its fit.
-
-        If the unit of the request is a person, the result is for persons, not for single records.
-        """
-        return statement.of_persons(self._at_most)
+        return budget_within_group(self.epsilon, self.delta, self.at_most)
 
     @property
     def epsilon_of_query(self) -> float:
@@ -120,10 +117,9 @@ def check(request: Request, description: Description, large_delta: bool = False)
     With `large_delta`, δ may be 1 / (number of records) or more.
     """
     estimator = make_estimator(request, description.domain)
-    check_parts(request.learner, request.parameters, description)
+    check_parts(request, description)
     _check_sample(request, description)
     _check_rows(request, description)
-    check_holdout(request, description)
     if not large_delta:
         check_delta(request, description)
     return estimator
@@ -136,9 +132,9 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     """
     name = request.learner
     try:
-        entry = registry.entry(name)
-        registry.check_parameters(name, request.parameters)
-        registry.check_proved(name, request.parameters)
+        entry = request.entry
+        entry.check_parameters(request.parameters)
+        entry.check_proved(request.parameters)
         if name not in LEARNERS or not entry.proved:
             proved = [key for key, own in LEARNERS.items() if own.proved and not own.requires]
             raise ValueError(
@@ -161,10 +157,10 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     return estimator
 
 
-def check_parts(learner: str, parameters: Mapping[str, object], description: Description) -> None:
+def check_parts(request: Request, description: Description) -> None:
     """Raise ReleaseError if records are partitioned and the learner needs all in memory at once."""
-    terms = {"setting": parameters, "facts": description.domain}
-    why = registry.entry(learner).refuses(**terms, in_parts=True)
+    terms = {"setting": request.parameters, "facts": description.domain}
+    why = request.entry.refuses(**terms, in_parts=True)
     if description.part_rows and why:
         raise ReleaseError(f"{description.name}: {why}. {registry.hint_parts()}")
 
@@ -210,27 +206,6 @@ def _check_rows(request: Request, description: Description) -> None:
             f"{words.ADD_REMOVE!r} protects, and the model's file would contain it: delete the "
             "rows after the records from the sheet, and leave parser: rows out"
         )
-
-
-def check_holdout(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the request has a hold-out that is not possible or not needed."""
-    if not request.holdout:
-        return
-    if not 0 < request.holdout < 1:
-        raise ReleaseError(
-            f"holdout must be a share of the records between 0 and 1; got {request.holdout!r}. "
-            "Give 0.2, for a fifth of them"
-        )
-    if description.public_benchmark:
-        raise ReleaseError(
-            f"holdout must be 0 for {description.name}, whose records are public; got "
-            f"{request.holdout!r}. An accuracy on a test part (files: test:) costs nothing, and is "
-            "on the card"
-        )
-    try:
-        noisy_counts("", histogram_l1(request.relation), request.epsilon_of_query, "")
-    except ValueError as error:
-        raise ReleaseError(f"holdout: {error}") from None
 
 
 # δ in records ----------------------------------------------------------------------

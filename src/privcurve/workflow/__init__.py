@@ -1,10 +1,10 @@
-"""From configuration to jobs: the plan of a run (:mod:`.plan`), and the commands of rules."""
+"""Turn a configuration into jobs (:mod:`.plan`), and define the commands that rules run."""
 
 import sys
 from pathlib import Path
 
-# The user's own files may import modules from the folder of the run, so the folder must be in
-# sys.path. `python -m` and Snakemake put it at the start, where a user's statistics.py would hide
-# the standard module of this name; move it to the end.
+# The folder of the run must be in sys.path, as the user's own files may import modules from it.
+# `python -m` and Snakemake put it first, where a user's statistics.py would hide the standard
+# module of this name; so it is moved to the end.
 _HERE = str(Path.cwd())
 sys.path[:] = [*(folder for folder in sys.path if folder != _HERE), _HERE]

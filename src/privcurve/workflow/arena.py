@@ -1,4 +1,4 @@
-"""The study behind ``privcurve arena``: one method, on the datasets of a file of stored runs."""
+"""Write the study that ``privcurve arena`` runs: one method on the datasets of stored runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from privcurve.workflow.comparison import SEED, arguments, lay_out
 from privcurve.workflow.plan import Plan
 
 PREFIX = "arena_of_"
-DELTA = 1e-6  # default for learners that use a δ
-# Figures show the new method and, of the file, the reference and this many other methods.
+DELTA = 1e-6  # default δ of learners that use a δ
+# Figures show the new method, the reference (PrivGAM), and this many other methods of the file.
 MOST_OTHERS = 4
 
 
 class Entrant(NamedTuple):
-    """A study of one method that was checked and written for the workflow."""
+    """A checked study of one method, whose files are written for the workflow."""
 
     plan: Plan
     name: str
@@ -30,12 +30,12 @@ class Entrant(NamedTuple):
 
     @property
     def output(self) -> OutputRequest:
-        """The output ``arena`` of the study, which has its tables and figures."""
+        """The output ``arena`` of the study."""
         requests = {r.output.word: r for r in self.plan.study_outputs(self.name)}
         return requests["arena"]
 
     def arguments(self, cores: str) -> list[str]:
-        """Return Snakemake's command-line arguments for the study."""
+        """Return Snakemake's command-line arguments that run the study on `cores` cores."""
         return arguments(self.configuration, self.name, cores)
 
 
@@ -47,12 +47,12 @@ def prepare(
     delta: float | None = None,
     neighbours: str | None = None,
 ) -> Entrant:
-    """Check a method, and write its study and the configuration; nothing is trained.
+    """Check a method, and write the files of its study and configuration; nothing is trained.
 
-    The study has the ε and hold-outs of the file of runs `against`, and its datasets that are in
-    `datasets`; by default the untouched datasets or, if it has none, all. The default of `delta` is
-    `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the study can't be run, and
-    ValueError if the learner is unknown.
+    `against` names a file of runs; the study has the ε and hold-outs of these runs. Its datasets
+    are `datasets`, which must be in the file; by default the untouched datasets of the file or, if
+    there are none, all its datasets. The default of `delta` is `DELTA`, or 0 for a learner that
+    uses no δ. Raises StudyError if the study cannot run, and ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
@@ -86,10 +86,10 @@ def prepare(
 
 
 def _choose_others(learner: str, others: Any) -> list[str]:
-    """Return the methods of the file that figures show next to the new method.
+    """Return the methods in the file of runs that figures show next to the new method.
 
-    They are the reference (PrivGAM), and the best method of each of the `MOST_OTHERS` learners with
-    the best mean AUC, apart from `learner`.
+    They are the reference (PrivGAM), and the best method of each of `MOST_OTHERS` learners: the
+    learners with the best mean AUC, without `learner` itself.
     """
     finite = others[others["epsilon"].map(math.isfinite)]
     means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)

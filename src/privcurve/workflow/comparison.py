@@ -1,4 +1,4 @@
-"""The study behind ``privcurve compare``: proved learners, each with one public setting."""
+"""Write the study that ``privcurve compare`` runs: proved learners, with a public setting each."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
 from privcurve.workflow.plan import Plan
 
-# Folder of the study's file, relative to the working folder.
+# Folder of the files of studies and configurations, below the working directory.
 FOLDER = Path("results/comparisons")
 PREFIX = "compare_"
-# Seed for public benchmarks; comparisons on private records use a secret seed.
+# Seed on public benchmarks; comparisons on private records use a secret seed.
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# Default values of ε: usually, and with --want or --within.
+# Default ε, and default ε with --want or --within: a wanted score needs a wider range.
 EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
-# A standard error needs two repeats.
+# A standard error needs at least two repeats.
 LEAST_REPEATS = 2
 
-# Learners that select their settings privately, within ε.
+# Learners that select their settings privately, within ε; compared only with --tune.
 TUNED: Mapping[str, Mapping[str, Any]] = {
     "lazybb_tuned": {
         "learner": "lazybb",
@@ -50,7 +50,7 @@ TUNED: Mapping[str, Mapping[str, Any]] = {
         "tune": {"grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]}},
     }
 }
-# Learners without privacy.
+# Learners without privacy, which each comparison includes.
 FREE: Mapping[str, Mapping[str, Any]] = {
     "lr": {"learner": "logistic_regression"},
     "gb": {"learner": "gradient_boosting"},
@@ -61,10 +61,10 @@ FIGURE = "learning_curves"
 
 
 class Comparison(NamedTuple):
-    """A comparison that was checked and written for the workflow.
+    """A checked comparison, whose files are written for the workflow.
 
-    `left_out` has a line for each learner that does not support the dataset or δ, with the reason.
-    `configuration` is the path of the configuration file for Snakemake.
+    `left_out` has a line with the reason for each learner that does not support the dataset or δ.
+    `configuration` is the path of Snakemake's configuration file.
     """
 
     plan: Plan
@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
 
     @property
     def file(self) -> Path:
-        """The study's file."""
+        """Path of the study's file."""
         return self.plan.files[self.study.name]
 
     @property
@@ -85,19 +85,19 @@ class Comparison(NamedTuple):
 
     @property
     def page(self) -> Path:
-        """The HTML page of the comparison."""
+        """Path of the HTML page of the comparison."""
         return self.outputs["leaderboard"].files.others["page"]
 
     def arguments(self, cores: str) -> list[str]:
-        """Return Snakemake's command-line arguments for the study."""
+        """Return Snakemake's command-line arguments that run the study on `cores` cores."""
         return arguments(self.configuration, self.study.name, cores)
 
 
 def default_metric(dataset: str) -> str:
-    """Return the metric that ranks learners: AUC if a label is rare, else accuracy.
+    """Return the metric that ranks learners on a dataset: AUC if a label is rare, else accuracy.
 
     The choice depends on exact labels. Like every comparison, it is therefore only for the owner of
-    the records. Raises DatasetError if the records can't be read.
+    the records. Raises DatasetError if the records cannot be read.
     """
     folder = CODED / dataset
     data = read_coded(folder) if is_current(folder) else prepare_data(dataset, folder)
@@ -116,14 +116,14 @@ def prepare(
     wish: Wish | None = None,
     fresh: bool = False,
 ) -> Comparison:
-    """Check a request, and write the study and the configuration; nothing is trained.
+    """Check a request, and write the files of its study and configuration; nothing is trained.
 
     With `tune`, the comparison includes learners that select their settings privately, within ε.
     `repeats` is the number of hold-outs. Learners are ranked by `metric`, one of `METRICS`; None
-    means :func:`default_metric`. If `wish` is a wanted score, the page says at which ε it is
-    reached. With `fresh`, stored runs of other code are trained again.
+    means :func:`default_metric`. `wish` is a wanted score: the page says which ε reaches it. With
+    `fresh`, stored runs of other code are trained again.
 
-    Raises DatasetError, StudyError or SchemaError if the study can't be run.
+    Raises DatasetError, StudyError or SchemaError if the study cannot run.
     """
     about = describe(dataset)
     _check(epsilons, delta, repeats)
@@ -154,10 +154,11 @@ def prepare(
 def lay_out(
     name: str, content: Mapping[str, object], head: str, **configuration: Any
 ) -> tuple[Plan, Path]:
-    """Write the file of a study and a configuration file; return the plan and the latter's path.
+    """Write a study and its configuration to files; return the plan and the configuration's path.
 
-    `content` is the study, `head` a comment at the top of its file; `configuration` has keys in
-    addition to the usual ones. Raises StudyError or SchemaError if the study can't be run.
+    `content` is the content of the study's file, and `head` a comment at its top. `configuration`
+    has keys in addition to the usual ones. Raises StudyError or SchemaError if the study cannot
+    run.
     """
     words = {"studies": [name], "studies_folder": str(FOLDER), "audit": False}
     words |= {"seconds_per_job": SECONDS_PER_JOB, **configuration}
@@ -167,12 +168,12 @@ def lay_out(
     replace_text(path, json.dumps(words, indent=1) + "\n")
     plan = reading.read(words, home())
     plan.refuse(name)
-    # Other studies in the same folder may have errors, which must not stop this study.
+    # Other studies in the same folder may be unreadable, which must not stop this study.
     return replace(plan, broken={}), path
 
 
 def arguments(configuration: Path, study: str, cores: str) -> list[str]:
-    """Return Snakemake's command-line arguments for a study of :func:`lay_out`."""
+    """Return Snakemake's command-line arguments for a study whose files :func:`lay_out` wrote."""
     return [
         "--snakefile", str(home() / "workflow/Snakefile"), "--directory", ".",
         "--workflow-profile", str(home() / "profiles/default"), "--cores", cores,
@@ -181,7 +182,7 @@ def arguments(configuration: Path, study: str, cores: str) -> list[str]:
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
-    """Raise StudyError if a value is not allowed; messages name the command-line option."""
+    """Raise StudyError, naming the command-line option, if a value is not allowed."""
     try:
         for epsilon in epsilons:
             check_budget(epsilon, 0.0, "--epsilon")
@@ -200,7 +201,7 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
 def _choose_learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the entries of learners that support a dataset and δ, and why others are left out."""
+    """Return the entries of learners that support a dataset and δ, and why others do not."""
     candidates = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
     suited, left_out = by_rule.suitable_learners(candidates, about.domain.n_classes, delta)
     learners: dict[str, Mapping[str, Any]] = {}

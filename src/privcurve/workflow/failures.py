@@ -1,4 +1,4 @@
-"""Remarks on failed trainings, for the end of a run: a job does not fail if a training fails."""
+"""Write remarks on failed trainings, for the end of a run: a failed training fails no job."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator
 from privcurve.experiments.jobs import Job
 from privcurve.stored import spoken
 
-# Prefix that marks these lines in a log.
+# Prefix that marks remarks in a log, so that :mod:`.running` finds them.
 MARK = "failed: "
-# Largest number of curves in the remarks.
+# Maximum number of curves that the remarks name.
 MOST = 10
 
 
 def ended_since(job: Job, since: float) -> bool:
-    """Return whether a job has written its file since the time `since` (as from `time.time`)."""
+    """Return whether a job has written its file since the time `since` (seconds, `time.time`)."""
     file = job.file
     return file.exists() and file.stat().st_mtime >= since
 
 
 def remarks(jobs: Iterable[Job]) -> list[str]:
-    """Return lines that name the curves with failed trainings, at most `MOST`, and the remedy."""
+    """Return lines that name at most `MOST` curves with failed trainings, and the remedy."""
     lines = [line for job in jobs for line in _remark_on_job(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out and show the errors; after a fix, the same command trains them"
@@ -28,7 +28,7 @@ def remarks(jobs: Iterable[Job]) -> list[str]:
 
 
 def _remark_on_job(job: Job) -> Iterator[str]:
-    """Yield a line for each curve of a job with failed trainings."""
+    """Yield a line for each curve with failed trainings in a job."""
     from privcurve.experiments.results import read_rows
 
     facts = job.facts

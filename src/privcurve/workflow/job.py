@@ -4,9 +4,9 @@ Jobs read config/config.yaml; --config replaces keys of it. An expected error is
 exit code 1.
 """
 
-# Functions import modules that only some jobs need. Rules call this module by ``shell:``; with
-# ``script:``, Snakemake repeats all jobs if the script is newer than their files, as in a fresh
-# checkout.
+# Functions import modules that only some jobs need. Rules call this module by ``shell:``, not
+# ``script:``, because Snakemake repeats jobs if their script is newer than their files, as it is in
+# a fresh checkout.
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from privcurve.outputs.base import OutputRequest
     from privcurve.workflow.plan import Plan
 
-# Start time of this process. Until here it has only computed, so that its CPU time so far is about
-# the time since its start.
+# Start time of this process: it has only computed until here, so that its CPU time is about the
+# time since its start.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -51,20 +51,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Run:
-    """The run that a job belongs to: its configuration, and the folder of the workflow."""
+    """The configuration of the run that a job belongs to, and the folder of the workflow."""
 
     configuration: Mapping[str, Any]
     home: Path
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of a key of the configuration; raise StudyError if it is missing."""
+        """Return the configuration's value of a key; raise StudyError if the key is missing."""
         if key not in self.configuration:
             raise StudyError(f"configuration: {key!r} is missing: add --config {key}=…")
         return self.configuration[key]
 
     @property
     def seed(self) -> Seed:
-        """The base seed."""
+        """The seed of the run, from the configuration."""
         return seeds.resolve(self["seed"])
 
     def file(self, study: str) -> Path:
@@ -74,9 +74,9 @@ class Run:
         return _pick("study", study, study_files(self.configuration, self.home))
 
     def plan(self, study: str = "") -> Plan:
-        """Return the plan of a study and of the studies whose outputs it reads.
+        """Return the plan of `study` and of the studies whose outputs `study` reads.
 
-        By default, return the plan of all studies.
+        Without `study`, return the plan of all studies.
         """
         from privcurve.outputs.base import foreign_outputs
         from privcurve.workflow import reading
@@ -90,7 +90,7 @@ class Run:
 
 
 def _pick(what: str, name: str, things: Mapping[str, T]) -> T:
-    """Return `things[name]`; raise StudyError with the nearest name if it is missing."""
+    """Return `things[name]`; raise StudyError, suggesting the nearest name, if it is missing."""
     if name not in things:
         hint, names = suggestion(name, things), ", ".join(things)
         raise StudyError(f"there is no {what} {name!r}{hint} There are: {names}")
@@ -98,7 +98,7 @@ def _pick(what: str, name: str, things: Mapping[str, T]) -> T:
 
 
 def prepare(dataset: str) -> None:
-    """Fetch, check and code a dataset; PRIVCURVE_DATA may name a mirror."""
+    """Fetch, check and encode a dataset; PRIVCURVE_DATA may name a mirror."""
     folder = CODED / dataset
     data = datasets.prepare(dataset, folder)
     n_test = 0 if data.y_test is None else len(data.y_test)
@@ -115,7 +115,7 @@ def prepare(dataset: str) -> None:
 
 
 def ready(run: Run, study: str) -> None:
-    """Check that a study can be trained on its coded datasets, before any training."""
+    """Check that a study can be trained on its encoded datasets, before any training."""
     from privcurve.experiments import readiness
 
     path = run.file(study)
@@ -134,7 +134,7 @@ def ready(run: Run, study: str) -> None:
 
 
 def train(run: Run, study: str, dataset: str, part: str) -> None:
-    """Train a part of a study's curves on a dataset, and write its file."""
+    """Train the job called `part` of a study on a dataset, and write the job's file."""
     from privcurve.experiments.work import work
 
     logging.basicConfig(
@@ -152,21 +152,21 @@ def train(run: Run, study: str, dataset: str, part: str) -> None:
 
 
 def output(run: Run, output: str, study: str = "") -> None:
-    """Make one output, a table, a figure or both: of a study, or of the whole run."""
+    """Make one output (tables, figures or other files) of a study or of the whole run."""
     plan = run.plan(study)
-    # Outputs of the whole run are the audit and the page; a run may have none (None).
+    # The outputs of the whole run are the audit and the page; each may be None.
     listed = plan.study_outputs(study) if study else filter(None, (plan.audit, plan.leaderboard))
     requests = {one.key: one for one in listed}
     make(plan, _pick("output", output, requests))
 
 
 def make(plan: Plan, request: OutputRequest) -> None:
-    """Make an output of a plan, and write its record."""
+    """Make an output of a plan, and write the output's record."""
     from privcurve.outputs import record
 
     context = plan.context(request)
-    # The digest is computed first: if a user edits a file while the output is made, the record then
-    # does not claim that the output is of the new file.
+    # The digest is computed before the output: if a user edits an input meanwhile, the record then
+    # does not claim that the output is from the new input.
     digest = plan.digest(request)
     with provenance.watch() as trained:
         request.output.make(context)
@@ -175,7 +175,7 @@ def make(plan: Plan, request: OutputRequest) -> None:
 
 
 def audit(run: Run, learner: str, dataset: str) -> None:
-    """Audit one learner: search for a larger ε than it claims."""
+    """Attack a learner, and write the largest ε that the attacks find for each claim."""
     from privcurve.audit import run as attack
     from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
     from privcurve.audit.pairs import Target, records
@@ -192,7 +192,7 @@ def audit(run: Run, learner: str, dataset: str) -> None:
     target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
     frame = attack.run(claims[learner], target, seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
-    # Twelve digits: the last bits of exponentials differ between machines.
+    # Twelve digits are stored, as the last bits of exponentials differ between machines.
     replace_file(
         file, lambda path: stored_frame(frame).to_csv(path, index=False, float_format="%.12g")
     )
@@ -202,7 +202,7 @@ def audit(run: Run, learner: str, dataset: str) -> None:
 
 
 def contract(learner: str) -> None:
-    """Check the contract of a user's own learner, and store the finding."""
+    """Check the contract of a user's own learner, and store the result."""
     from privcurve.audit import trial
     from privcurve.experiments import contracts
 
@@ -234,7 +234,7 @@ def summary(run: Run, cores: str) -> None:
 
 
 def stamp(run: Run) -> None:
-    """Accept stored runs whose code has changed, if a sample of them has the same bits again."""
+    """Accept stored runs of changed code if a retrained sample has the same bits."""
     from privcurve.experiments.stamp import stamp
 
     begun, left_out = _list_begun(run)
@@ -258,12 +258,12 @@ def stamp(run: Run) -> None:
 
 
 def prune(run: Run) -> None:
-    """Remove files in results/cells that no job of their study writes any longer; list them."""
+    """Remove and list files in results/cells that no job of their study writes any longer."""
     begun, left_out = _list_begun(run)
     n_files = n_bytes = 0
     for name, study in begun.items():
         wanted = {job.file for job in study.jobs.values()}
-        # Running jobs write to hidden files.
+        # Names of files that jobs are writing begin with a dot; they are not removed.
         for path in sorted((CELLS / name).glob("*/[!.]*.parquet")):
             if path not in wanted:
                 n_files, n_bytes = n_files + 1, n_bytes + path.stat().st_size
@@ -278,9 +278,9 @@ def prune(run: Run) -> None:
 
 
 def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
-    """Return the jobs of the configured studies and of the studies with files in results/cells.
+    """Return the jobs of all configured studies, and of all studies with files in results/cells.
 
-    The second result has a message for each of these studies that can't be read.
+    The second result has a message for each of these studies that cannot be read.
     """
     plan = run.plan()
     begun = [name for name in plan.files if (CELLS / name).is_dir()]
@@ -293,14 +293,14 @@ def _check_coded(name: str, seed: Seed) -> None:
     """Raise an error if a dataset is not encoded, or if it is private and the seed is public."""
     notes = datasets.facts(CODED / name)
     if notes is None:
-        # Raises an error with a better message if the description has changed since the encoding.
+        # If the description has changed since the encoding, this raises an error that says so.
         datasets.check_current(CODED / name)
         raise DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
 
 
 JOBS = (prepare, ready, train, output, audit, contract, manifest, summary, stamp, prune)
-# Command-line options of the jobs, by the parameter of the job's function.
+# Help texts of the command-line options, which are the parameters of the jobs' functions.
 OPTIONS = {
     "study": "name of the study",
     "dataset": "name of the dataset",
@@ -312,7 +312,7 @@ OPTIONS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the job that a command line names."""
+    """Run the job that the command line names."""
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
     commands = parser.add_subparsers(metavar="JOB", required=True)
     for job in JOBS:
@@ -335,7 +335,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
     from privcurve.workflow import reading
 
     configuration = reading.overridden(words)
-    # If Snakemake has set these environment variables, they override the configuration.
+    # `setdefault`, because environment variables from Snakemake override the configuration.
     os.environ.setdefault(provenance.FRESH, "1" if configuration.get("fresh") else "")
     if mirror := configuration.get("data_mirror"):
         os.environ.setdefault("PRIVCURVE_DATA", str(mirror))
@@ -345,7 +345,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
 
 
 def run(work: Callable[[], None]) -> None:
-    """Call `work`; on an expected error, end the process with its message and exit code 1."""
+    """Call `work`; on an expected error, print its message and exit with code 1."""
     try:
         work()
     except (ExpectedError, OSError) as error:

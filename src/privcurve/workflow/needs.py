@@ -1,7 +1,7 @@
-"""Memory and time that jobs request on a cluster, estimated from public facts, not from records.
+"""Estimate the memory and time that jobs request on a cluster, from public facts about the data.
 
 On a single machine the requests have no effect. A job that exceeds its request is tried again with
-more: rules multiply the request by the number of the attempt.
+more memory and time: rules multiply the request by the number of the attempt.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.registry import training_bytes
 
-# MiB that each kind of job takes without any records: Python, imports, compiled kernels.
+# MiB that a job of each kind takes without records, for Python, imports and compiled kernels.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000
-# Factors on the estimates, which were measured on one machine.
+# Reserve factors: the estimates of memory and time were measured on one machine only.
 _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
-# Minutes for the start of a job and slow file systems.
+# Minutes that each job gets to start, also on slow file systems.
 _START = 10
 
-# Seconds to read and encode a value, and minutes for a download.
+# Seconds to read and encode one value of a table, and minutes to download a file.
 _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
 class Needs(NamedTuple):
-    """MiB of memory and minutes that the first attempt of a job requests."""
+    """The memory (MiB) and the time (minutes) that the first attempt of a job requests."""
 
     memory: int
     minutes: int
 
 
 def preparing_needs(description: Description) -> Needs:
-    """Return the needs of a job that reads and encodes a dataset."""
+    """Return the memory and time that a job needs to read and encode a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
     of_cell = kinds()[description.parser.kind].cell_bytes
@@ -49,23 +49,26 @@ def preparing_needs(description: Description) -> Needs:
 
 
 def training_needs(job: Job) -> Needs:
-    """Return the needs of a training job."""
+    """Return the memory and time that a training job needs."""
     peak = max(map(_find_peak, job.curves))
     return Needs(_round_mib(TRAINING, peak), _limit_time(job.seconds))
 
 
 def audit_memory(learner: str, about: CurveData) -> int:
-    """Return the MiB that the audit of a learner takes on a dataset."""
+    """Return the MiB that a job needs to audit a learner on a dataset."""
     return _round_mib(AUDITING, _count_bytes(learner, about))
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
-    """Return the MiB of an output that reads `datasets` and takes `memory` MiB without them."""
+    """Return the MiB that a job needs to make an output that reads `datasets`.
+
+    `memory` are the MiB that the output takes without datasets.
+    """
     return _round_mib(memory, max((_count_bytes("", about) for about in datasets), default=0.0))
 
 
 def _find_peak(curve: Curve) -> float:
-    # Private selection needs as much memory as the learner from whose settings it selects.
+    # Private selection needs as much memory as the learner that it tunes.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
     return max(_count_bytes(name, curve.dataset) for name in names)
 
@@ -86,5 +89,5 @@ def _round_mib(start: int, n_bytes: float) -> int:
 
 
 def _limit_time(seconds: float) -> int:
-    """Return the time limit in minutes of a job that is estimated to take `seconds`."""
+    """Return the time limit, in minutes, of a job whose estimate is `seconds`."""
     return _START + math.ceil(_TIME_SLACK * seconds / 60)

@@ -1,4 +1,4 @@
-"""Messages about stored runs that other code than the present code has trained."""
+"""Write messages about stored runs that other code than the present code has trained."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privcurve.experiments.jobs import Job
 from privcurve.experiments.provenance import SELECTION, Stamps, Trained, add_up
 from privcurve.files import WriteError
 
-# Prefix that marks these lines in a log.
+# Prefix that marks these messages in a log, so that :mod:`.running` finds them.
 MARK = "code: "
 REMEDY = (
     "tables and figures note it. --config fresh=true trains these runs again (privcurve compare: "
@@ -21,12 +21,12 @@ NOT_STORED = (
     "code that an earlier privcurve did not store; from now on they count as runs of the present "
     "code"
 )
-# Page to which notes of tables and figures refer.
+# Page of the documentation that notes of tables and figures refer to.
 PAGE = "docs/faults.md"
 
 
 class OtherCode:
-    """Finds runs of other code, and writes messages on them for the log, tables and figures."""
+    """Finds runs of other code, and writes messages about them for the log, tables and figures."""
 
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps
@@ -34,7 +34,7 @@ class OtherCode:
         self._unknown: set[str] = set()
 
     def is_in(self, trained: Trained) -> bool:
-        """Return whether other code has trained any of these runs."""
+        """Return whether other code than the present code has trained some of these runs."""
         return bool(self._stamps.count_others(trained))
 
     def lines(
@@ -42,9 +42,9 @@ class OtherCode:
     ) -> Iterator[str]:
         """Yield a line for each learner with runs or an audit of other code.
 
-        Learners with runs of earlier versions, whose code is unknown, also get a line. A line that
-        an earlier call has yielded is left out. `jobs` are jobs by study, `audits` say which code
-        made the audits.
+        A learner with runs of earlier versions, whose code is unknown, gets a line, too. Lines that
+        an earlier call has yielded are omitted. `jobs` has the jobs by study, `audits` say which
+        code was audited.
         """
         trained = {name: add_up(job.trained for job in jobs[name]) for name in jobs}
         stale_audits = self._stamps.count_others(add_up(audits))
@@ -73,10 +73,10 @@ class OtherCode:
             yield f"{', '.join(places)} come from {OTHER}"
 
     def adopt(self) -> None:
-        """From now on, count runs whose code is unknown as runs of the present code.
+        """Record that runs of unknown code count as runs of the present code from now on.
 
-        Only runs of learners that a line has named are adopted. If the store can't be written, the
-        next run names the learners again.
+        This concerns only runs of learners that :meth:`lines` has named. If the store cannot be
+        written, the next run names the learners again.
         """
         if self._unknown:
             with suppress(WriteError):
@@ -84,7 +84,10 @@ class OtherCode:
             self._unknown.clear()
 
     def notes(self, jobs: Iterable[Job], audited: Iterable[Trained]) -> tuple[str, ...]:
-        """Return the notes on other code for a table or figure that shows these runs and audits."""
+        """Return notes on other code, for a table or figure that shows runs of `jobs` and audits.
+
+        `audited` says which code was audited.
+        """
         runs = self._stamps.count_others(add_up(job.trained for job in jobs))
         audits = self._stamps.count_others(add_up(audited))
         than = "other code than the code that made this file, under the same version"
@@ -104,9 +107,9 @@ def _name(learners: str) -> str:
 
 
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
-    """Return a phrase with the number of other code's runs, of all runs, and the learners.
+    """Return a phrase such as "3 of 20 runs of lazybb": runs of other code, all runs, learners.
 
-    `n_others` is 0 for runs that selected settings, but are not shown themselves.
+    `n_others` is 0 if the runs of other code only selected settings and are not shown themselves.
     """
     if not n_others:
         return f"runs of {learners} that selected settings"

@@ -1,6 +1,6 @@
-"""The plan of a run: from configuration and studies to jobs, outputs, files and digests.
+"""Plan a run: derive jobs, outputs, files and digests from the configuration and the studies.
 
-This module neither trains nor imports Snakemake.
+This module does not train, and does not import Snakemake.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.workflow import failures
 from privcurve.workflow.other_code import OtherCode
 
-# Names of the workflow's own rules and targets, which no study or output may have. EVERYTHING are
-# the targets that need all configured studies.
+# Names of the workflow's own rules and targets: no study and no output may have such a name.
+# EVERYTHING are the targets that need all configured studies.
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
@@ -56,37 +56,38 @@ OWN_RULES = (
 )  # fmt: skip
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
-# Kinds of jobs that, by default, run on the machine of Snakemake and not on nodes of a cluster:
-# nodes may have no internet for the data, and outputs take only seconds.
+# Kinds of jobs that by default run on Snakemake's machine rather than on nodes of a cluster: nodes
+# may lack internet access to fetch data, and outputs take only seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
-# Snakemake's wildcard, which replaces the output's name in the files of a rule for several outputs.
+# Snakemake's wildcard. In the file paths of a rule for several outputs, it replaces the name in
+# which the paths differ.
 WILDCARD = "{name}"
 
 
 class Kind(NamedTuple):
-    """Outputs of one `Output.word` that one rule makes: their files differ only in one name."""
+    """Outputs with one `Output.word` that one rule makes: their paths differ only in a name."""
 
     output: Output
-    files: tuple[str, ...]  # with `WILDCARD` for the name, unless there is only one output
-    name: str  # `WILDCARD`, or the name of the only output
-    requests: Mapping[str, OutputRequest]  # by name
+    files: tuple[str, ...]  # file paths; the name is `WILDCARD` if there are several outputs
+    name: str  # `WILDCARD` or, if there is only one output, its name
+    requests: Mapping[str, OutputRequest]  # the outputs, indexed by the name in their paths
 
     def request(self, wildcards: Mapping[str, str]) -> OutputRequest:
-        """Return the output that Snakemake's wildcards name."""
+        """Return the output that Snakemake's wildcards belong to."""
         return self.requests[dict(wildcards.items()).get("name", self.name)]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All studies, jobs and outputs that a run can make."""
+    """All studies, jobs and outputs that a run can make, and which of them are current."""
 
     configuration: Mapping[str, Any]
-    studies: Mapping[str, Study]  # all readable studies, configured or not
-    broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
-    files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
-    # Caches: jobs and outputs by study, whether files are stale, digests of outputs.
+    studies: Mapping[str, Study]  # all readable studies, also if they are not configured
+    broken: Mapping[str, str] = field(default_factory=dict)  # why a study can't be read, by study
+    files: Mapping[str, Path] = field(default_factory=dict)  # path of each study's file
+    # Caches: jobs and outputs by study, staleness by first file, digests of outputs by target.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
     _stale: dict[Path, bool] = field(init=False, default_factory=dict)
@@ -94,7 +95,7 @@ class Plan:
 
     @cached_property
     def seed(self) -> Seed:
-        """The base seed."""
+        """The seed of the run, from the configuration."""
         return seeds.resolve(self.configuration["seed"])
 
     # Jobs
@@ -107,47 +108,49 @@ class Plan:
         return self._jobs[study]
 
     def is_done(self, job: Job) -> bool:
-        """Return whether a job need not run.
+        """Return whether a job's file is complete, so that the job need not run.
 
-        With `is_fresh`, a job runs again if other code has trained some of its runs.
+        If `is_fresh`, a job also runs again if other code has trained some of its runs.
         """
         return job.is_done and not (self.is_fresh and self.code.is_in(job.trained))
 
     @property
     def is_fresh(self) -> bool:
-        """Whether stored runs of other code are trained again."""
-        # On a command line `fresh=true` is a text.
+        """Whether the configuration requests that stored runs of other code are trained again."""
+        # On a command line, `fresh=true` gives a text instead of a truth value.
         return self.configuration.get("fresh") in (True, "true")
 
     @cached_property
     def code(self) -> OtherCode:
-        """The messages about runs of other code."""
+        """Finds runs of other code, and writes messages about them."""
         return OtherCode(Stamps(STORE))
 
     def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
-        """Return whether this plan would make `files` differently; False if none of them exists.
+        """Return whether some of `files` exist and differ from what this plan would make.
 
-        `is_current` decides that by reading the files. Snakemake's own records do not suffice: they
-        may be lost, and they do not see changes of learners and descriptions, or damaged files. The
-        first result is cached, as the run may replace the files later.
+        `is_current` reads the files and returns whether they are as this plan would make them.
+        Snakemake's own records do not suffice: they may be lost, and they miss changes of learners
+        and descriptions, and damaged files. The first result is cached, as the run may replace the
+        files later.
         """
         if files[0] not in self._stale:
             try:
                 stale = any(map(Path.exists, files)) and not is_current()
-            except (ExpectedError, ValueError, OSError):  # the job will report the error
+            # The job that makes the files will report the error.
+            except (ExpectedError, ValueError, OSError):
                 logging.getLogger(__name__).debug("made again", exc_info=True)
                 stale = True
             self._stale[files[0]] = stale
         return self._stale[files[0]]
 
     def is_local(self, what: str) -> bool:
-        """Return whether jobs of a kind (see `LOCAL_JOBS`) run on the machine of Snakemake."""
+        """Return whether jobs of the kind `what` (see `LOCAL_JOBS`) run on Snakemake's machine."""
         return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
     def local_files(self, dataset: str) -> list[str]:
-        """Return the paths of a dataset's raw files that the user provides; others are fetched.
+        """Return the paths of a dataset's raw files that the user provides, not the files to fetch.
 
-        Raises StudyError if one is missing.
+        Raises StudyError if such a file is missing.
         """
         description = description_of(dataset)
         paths = [file.local for file in description.source_files() if file.local]
@@ -160,17 +163,18 @@ class Plan:
 
     @cached_property
     def outputs(self) -> Mapping[str, OutputRequest]:
-        """All outputs, of studies and of the whole run, by target."""
+        """All outputs by target: the outputs of studies, the audit and the page."""
         of_studies = itertools.chain(*map(self.study_outputs, self.studies))
         return {r.target: r for r in (*of_studies, self.audit, self.leaderboard) if r}
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """All outputs, grouped by the rules that make them. `Output.word` names the rule.
+        """All outputs, grouped by the rules that make them; keys are the names of the rules.
 
-        If outputs with the same `word` need several rules, as their files differ in more than a
-        name, further rules have numbers. If the target of an output is its `word`, such as
-        ``audit``, it gets the rule of this name; the others get the rule ``study_audit``.
+        A rule has the name `Output.word`. If outputs with the same `word` need several rules, as
+        their paths differ in more than a name, numbers are added to the names of further rules. If
+        the target of an output is its `word`, such as ``audit``, it gets the rule with this name;
+        other outputs with this `word` get the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -192,10 +196,10 @@ class Plan:
         return kinds
 
     def targets(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Return files by target, for the configured studies and the targets in `words`.
+        """Return the files of each target that `words` contain, and of each configured study.
 
-        `words` are the words of Snakemake's command line. If another workflow imports this one as a
-        module, targets there have the module's prefix. Targets that have a rule are left out.
+        `words` are the words of Snakemake's command line. Targets there have a prefix if another
+        workflow imports this one as a module. Targets that have a rule are omitted.
         """
         files = {name: self.files_of([name]) for name in (*self.studies, *self.refusals)}
         files |= {name: [*map(str, one.files.all)] for name, one in self.outputs.items()}
@@ -212,9 +216,10 @@ class Plan:
 
     @cached_property
     def audit(self) -> OutputRequest | None:
-        """The audit of all learners; None if the study of its dataset can't be read.
+        """The audit of all learners; None if the study of its dataset cannot be read.
 
-        Its dataset, into which canaries are inserted, is the first of the first configured study.
+        Canaries are inserted into the first dataset of the first configured study that has
+        datasets.
         """
         first = self._audited
         if first not in self.studies:
@@ -226,7 +231,7 @@ class Plan:
     def leaderboard(self) -> OutputRequest | None:
         """The page of the configured studies, with the audit if the configuration requests it.
 
-        None if no study has the output accuracy, or if the audit has no dataset.
+        None if no study has the output ``accuracy``, or if the audit has no dataset.
         """
         tables = [
             f"{study}{SLASH}{word}"
@@ -248,22 +253,29 @@ class Plan:
 
     @property
     def _audited(self) -> str:
-        """The study whose dataset is audited: the first with datasets, or that can't be read."""
+        """The configured study whose first dataset is audited.
+
+        It is the first study that has datasets or cannot be read: an unreadable study might have
+        some.
+        """
         names: list[str] = self.configuration["studies"]
         for name in names:
             if name not in self.studies or self.studies[name].datasets:
                 return name
         raise StudyError(
             f"configuration: studies: {', '.join(names)}: put tables together and train nothing; "
-            "configure a study with datasets too"
+            "add a study with datasets"
         )
 
     def context(self, request: OutputRequest) -> Context:
-        """Return the context in which an output is made, with notes on runs of other code."""
+        """Return what an output can read while it is made, with notes on runs of other code."""
         return replace(self._context(request), code_notes=self._code_notes(request))
 
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
-        """Return notes on runs and audits of other code that an output or its inputs read."""
+        """Return notes on runs and audits of other code that an output reads.
+
+        This includes what the inputs of the output have read.
+        """
         jobs: dict[str, Job] = {}
         audits: dict[str, Trained] = {}
         left = [request]
@@ -284,7 +296,7 @@ class Plan:
         return Context(request, self.jobs(request.study.name), others, self.seed)
 
     def digest(self, request: OutputRequest) -> str:
-        """Return a digest of everything but the data on which an output depends."""
+        """Return a digest of all that determines an output, except the data."""
         if request.target not in self._digests:
             context = self._context(request)
             others = {word: self.digest(other) for word, other in context.others.items()}
@@ -297,7 +309,7 @@ class Plan:
         return self._digests[request.target]
 
     def inputs(self, request: OutputRequest) -> list[str]:
-        """Return the files from which an output is made."""
+        """Return the paths of all files that an output reads."""
         context = self._context(request)
         jobs = context.jobs.jobs_of(context.curves, grids=request.reads.grids)
         paths = [job.file for job in jobs]
@@ -311,7 +323,7 @@ class Plan:
     def audit_is_current(self, learner: str) -> bool:
         """Return whether a learner's audit need not be made again.
 
-        Its file must exist, be unchanged, and be as this plan would make it.
+        If true, its file exists, is unchanged, and is as this plan would make it.
         """
         made = record.audit_record(learner, self.audited_dataset)
         wanted = record.audit_digest(learner, self.audited_dataset, self.seed)
@@ -321,11 +333,11 @@ class Plan:
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether an output need not be made again.
 
-        Its files must exist, be unchanged, and be as this plan would make them.
+        If true, its files exist, are unchanged, and are as this plan would make them.
         """
         made = record.output_record(self.context(request))
-        # Models that only this output needs are not in the store, whose notes would report other
-        # code. The output trains them, so it must be made again if their code has changed.
+        # If the output itself trains models, their code counts, too: these models are not in the
+        # store, so that no note would report a change of their code.
         return made.is_current(self.digest(request)) and not self.code.is_in(made.trained)
 
     # Targets
@@ -333,9 +345,9 @@ class Plan:
     def notes(self, words: Sequence[str]) -> list[str]:
         """Return notes to log before a run.
 
-        They are about a secret seed, studies that can't be read, files that no study makes any
-        longer, and the requested studies. `words` are the words of Snakemake's command line; if
-        they have no target, the configured studies are requested.
+        The notes are about a secret seed, studies that cannot be read, files that no study makes
+        any longer, and the requested studies. `words` are the words of Snakemake's command line; if
+        they name no target, the configured studies are requested.
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
@@ -356,10 +368,11 @@ class Plan:
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note on files that an earlier state of a study has made, if there are any."""
+        """Yield a note if files of an earlier state of a study exist that no study makes now."""
         made = {path for request in self.outputs.values() for path in request.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
-        # Files in `MADE` for outputs of the whole run belong to no study.
+        # Records of the workflow's own outputs (audit and page) are skipped, as these belong to no
+        # study.
         paths = [path for path in sorted(MADE.glob("*.json")) if path.stem not in RULES]
         records = map(record.study_and_files, paths)
         recorded = [
@@ -383,10 +396,10 @@ class Plan:
         return [*study.skipped, *prices, *notes, *more]
 
     def remarks(self, since: float) -> list[str]:
-        """Return remarks to print at the end of a run that began at the time `since`.
+        """Return remarks to print at the end of a run that began at the time `since` (seconds).
 
-        They are about failed trainings (:func:`failures.remarks`), and about stored runs of other
-        code that the jobs of this run have used.
+        The remarks are about failed trainings (:func:`failures.remarks`), and about stored runs of
+        other code that the jobs of this run have used.
         """
         jobs = {name: study.jobs.values() for name, study in self._jobs.items()}
         late = {name: [j for j in jobs[name] if failures.ended_since(j, since)] for name in jobs}
@@ -394,7 +407,7 @@ class Plan:
         return [*failures.remarks(itertools.chain(*late.values())), *self.code.lines(touched)]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
-        """Return all files of all outputs of the readable studies in `names`."""
+        """Return the paths of all outputs' files, for the studies in `names` that can be read."""
         requests = [self.study_outputs(name) for name in names if name in self.studies]
         return [str(path) for request in itertools.chain(*requests) for path in request.files.all]
 
@@ -417,7 +430,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """The benchmark files of ``snakemake`` without a target, except those of trainings."""
+        """The benchmark files of ``snakemake`` without a target, except for training jobs."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
@@ -429,15 +442,16 @@ class Plan:
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
-        """The targets that can't be made, each with the reason.
+        """The targets that cannot be made, each with the reason.
 
-        Such a target is, or needs, a study that can't be read; or the page has nothing to show.
+        The target is a study that cannot be read or needs such a study, or it is the page, which
+        has nothing to show.
         """
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
-        # A configured study without a file may belong to a paper that is not installed, and does
-        # not stop the target for all papers.
+        # Configured studies without a file may belong to a paper that is not installed; they do not
+        # stop the target `papers`.
         configured = self.configuration["studies"]
         read = {
             one: why
@@ -456,7 +470,7 @@ class Plan:
         return reasons
 
     def refuse(self, study: str) -> None:
-        """Raise StudyError if a study can't be read, or a raw file of the user is missing."""
+        """Raise StudyError if a study cannot be read or if a raw file of the user is missing."""
         if study in self.refusals:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
@@ -464,15 +478,16 @@ class Plan:
 
 
 def benchmark(request: OutputRequest) -> str:
-    """Return Snakemake's benchmark file of an output."""
+    """Return the path of Snakemake's benchmark file for an output."""
     return f"benchmarks/{request.output.word}/{_split_files(request)[0]}.tsv"
 
 
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
-    """Return a name in the paths of all files of an output, and the paths with `WILDCARD` for it.
+    """Return a name that all file paths of an output contain, and the paths with `WILDCARD` for it.
 
-    Candidates are the output's place, the path of its figure, and the name of its study. If no
-    candidate is in all files, the result is the target and the unchanged files.
+    The name is the first of these that all paths contain: the output's `place`, the path of its
+    first figure, the name of its study. If none is in all paths, the result is the target and the
+    unchanged paths.
     """
     top = TABLES.parent
     paths = [str(path.relative_to(top)) for path in request.files.all]
@@ -484,10 +499,10 @@ def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
 
 
 def outputs_of(study: Study, where: str) -> list[OutputRequest]:
-    """Return the outputs of a study.
+    """Return the checked outputs of a study.
 
-    Raises StudyError if an output is unknown, can't be made, occurs twice, or reads an output that
-    the study lacks; or if a key of the study has no effect. Messages name the file by `where`.
+    Raises StudyError if an output is unknown, cannot be made, occurs twice, or reads an output that
+    the study lacks; or if a key of the study has no effect. `where` names the file in messages.
     """
     if idle := _explain_idle_word(study):
         raise StudyError(f"{where}: {idle}; leave it out.")
@@ -507,13 +522,13 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
         if lacking:
             word = request.output.word
             raise StudyError(
-                f"{where}: outputs: {word} is made from {lacking[0]}; add that to them."
+                f"{where}: outputs: {word} is made from {lacking[0]}; add {lacking[0]}."
             )
     return list(outputs.values())
 
 
 def _explain_idle_word(study: Study) -> str | None:
-    """Return a message if a key of the study has no effect; otherwise None."""
+    """Return a message if a key of the study has no effect; else None."""
     word = LearningCurves.word
     curves = [options for name, options in study.outputs if name == word]
     if study.figure != study.name and all("name" in options for options in curves):
@@ -525,6 +540,6 @@ def _explain_idle_word(study: Study) -> str | None:
 
 
 def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
-    """Index a study's outputs by key, and the first output of each kind also by `Output.word`."""
+    """Index a study's outputs by key, and the first output of each class also by `Output.word`."""
     named = {request.key: request for request in requests}
     return {request.output.word: request for request in reversed(named.values())} | named

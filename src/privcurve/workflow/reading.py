@@ -1,4 +1,4 @@
-"""Read the plan of a run: configuration and study files, checked before anything runs."""
+"""Read the configuration and all study files, and check them before anything runs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 CONFIGURATION = Path("config/config.yaml")
-# Keys of the configuration. OF_STUDY are the keys that matter to jobs of one study.
+# Keys of the configuration. OF_STUDY are the keys on which jobs of a single study depend.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
-# Keys that are not in the commands of jobs: Snakemake repeats a job if its command changes, and a
-# change of these keys must not repeat it. (Checksums identify raw files, and stored runs name their
-# code.)
+# Keys of the configuration that are not in the commands of jobs, so that changing them repeats no
+# job: Snakemake repeats a job if its command changes. Raw files are identified by checksums
+# instead, and stored runs by the checksum of their code.
 UNTOLD = ("data_mirror", "fresh")
 SCHEMAS = "workflow/schemas"
-# The pattern excludes hidden files, such as editors' backups.
+# Pattern of study files; hidden files, such as backups of editors, do not match.
 STUDY_FILES = f"[!.]*{schema.ENDING}"
 
 
@@ -45,16 +45,17 @@ def read(
     decides: bool = True,
     files: Iterable[str | Path] = (),
 ) -> Plan:
-    """Read and check the configuration and all study files, before anything runs.
+    """Read and check the configuration and all study files, and return the plan of the run.
 
-    `root` is the folder of the workflow; `files` are the configuration's files, which are checked,
-    too. If there is no secret seed yet, only a process with `decides` makes one, so that nodes of a
-    cluster don't make several. Studies that can't be read are in `Plan.broken`; they do not stop
-    the other studies.
+    `root` is the folder of the workflow. `files` are the configuration's files, which are checked
+    for repeated keys. If no secret seed exists yet, it is made only if `decides` is true, so that
+    several nodes of a cluster do not each make one. Studies that cannot be read are in
+    `Plan.broken`; they do not stop other studies.
 
-    Raises SchemaError if the configuration is not allowed, and SeedError if its seed can't be used.
+    Raises SchemaError if the configuration is not allowed, and SeedError if its seed cannot be
+    used.
     """
-    # Read the files again to find repeated keys, of which Snakemake silently keeps the last.
+    # The files are read again to refuse repeated keys: Snakemake silently uses the last value.
     for file in files:
         schema.read_yaml(Path(os.path.relpath(file)))
     schema.check(configuration, root / SCHEMAS / "config.schema.yaml", "configuration")
@@ -68,7 +69,7 @@ def read(
     studies_read: dict[str, Study] = {}
     requests: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # A configured study without a file stops only a run without a target.
+    # A configured study without a file stops a run without a target, but no other run.
     unknown = {
         name: f"configuration: there is no study {name!r}{schema.suggestion(name, paths)} "
         f"There are: {', '.join(paths)}" + "".join(f". {fault}" for fault in strays.values())
@@ -85,7 +86,7 @@ def read(
         }
     )
     broken |= _find_doubles(_list_study_folders(configuration, root)[:-1], paths)
-    # Configured studies come first, so that they keep a name that another study also claims.
+    # Configured studies come first: if two studies claim one name, the configured study gets it.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         if name in broken:
             continue
@@ -99,7 +100,7 @@ def read(
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             studies_read[name] = study
-    # A study that reads a broken study is also broken: repeat until no further study is.
+    # A study that reads a broken study is broken, too. The loop ends when no further study breaks.
     n_left = 0
     while n_left != len(studies_read):
         n_left = len(studies_read)
@@ -114,14 +115,17 @@ def read(
 
 
 def root() -> Path:
-    """Return the folder of the workflow: the working folder if it is one, or the installed one."""
+    """Return the folder of the workflow.
+
+    This is the working directory if it contains the workflow, else the installed workflow's folder.
+    """
     return Path() if Path(SCHEMAS).is_dir() else home()
 
 
 def configured() -> dict[str, Any]:
-    """Return the content of config/config.yaml in the working folder.
+    """Return the content of config/config.yaml in the working directory.
 
-    The result is empty if there is no file, or if it is not a mapping: the file may belong to
+    The result is empty if there is no such file, or if it is not a mapping: it may belong to
     another workflow, which imports this one as a module.
     """
     try:
@@ -134,9 +138,9 @@ def configured() -> dict[str, Any]:
 def options(configuration: Mapping[str, object], folder: Path, keys: Iterable[str] = ()) -> str:
     """Return the command-line options that give a job this configuration.
 
-    They have the values that differ from config/config.yaml, which the job reads itself
-    (:func:`overridden`). `folder` is the workflow's folder; `keys` are the keys that matter to the
-    job, by default all except `UNTOLD`.
+    The options contain only values that differ from config/config.yaml, as the job reads this file
+    itself (:func:`overridden`). `folder` is the workflow's folder; `keys` are the keys on which the
+    job depends, by default all except `UNTOLD`.
     """
     written = configured()
     keys = keys or [key for key in {**written, **configuration} if key not in UNTOLD]
@@ -151,9 +155,10 @@ def options(configuration: Mapping[str, object], folder: Path, keys: Iterable[st
 
 
 def overridden(words: Iterable[str]) -> dict[str, Any]:
-    """Return the content of config/config.yaml, with the changes in `words`: ``key=value``.
+    """Return the content of config/config.yaml, changed by `words` of the form ``key=value``.
 
-    A value is YAML; null removes the key. Raises SchemaError if a value is not valid YAML.
+    A value is YAML; the value null removes the key. Raises SchemaError if a value is not valid
+    YAML.
     """
     pairs = (word.partition("=") for word in words)
     changes = {key: _read_value(text, f"--config {key}") for key, _, text in pairs}
@@ -162,7 +167,7 @@ def overridden(words: Iterable[str]) -> dict[str, Any]:
 
 def _read_value(text: str, where: str) -> Any:
     try:
-        return json.loads(text)  # numbers such as 1e-09, which YAML takes for text
+        return json.loads(text)  # JSON first, because YAML reads numbers such as 1e-09 as text
     except ValueError:
         return schema.parse_yaml(text, where)
 
@@ -171,9 +176,10 @@ def study_files(configuration: Mapping[str, object], root: Path) -> dict[str, Pa
     """Return the paths of study files by study name, sorted by name.
 
     If the configuration names a folder of studies, the files are in this folder and in the user's
-    own papers; otherwise in the folder ``config/studies`` of `root` and in all papers. If two files
-    have the same name, the folder of studies comes before papers, and the user's own papers before
-    shipped ones. Raises StudyError if the folder of studies does not exist.
+    own papers; otherwise they are in the folder ``config/studies`` of `root` and in all papers. If
+    several files have the same name, a file in the folder of studies takes precedence over papers,
+    and the user's own papers over shipped papers. Raises StudyError if the folder of studies does
+    not exist.
     """
     folders = _list_study_folders(configuration, root)
     paths = [path for folder in folders for path in folder.glob(STUDY_FILES)]
@@ -181,7 +187,7 @@ def study_files(configuration: Mapping[str, object], root: Path) -> dict[str, Pa
 
 
 def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
-    """Return the folders of study files as relative paths, by increasing priority."""
+    """Return the relative paths of the folders with study files, lowest precedence first."""
     chosen = configuration.get(STUDIES_FOLDER)
     folder = Path(os.path.relpath(chosen or root / "config/studies"))
     if not folder.is_dir():
@@ -192,9 +198,9 @@ def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Pa
 
 
 def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
-    """Return a message for each study that has files in two papers of equal priority.
+    """Return a message for each study name that occurs in two papers of equal precedence.
 
-    `folders` are the papers' folders of studies, `chosen` are the files by name that are used.
+    `folders` are the papers' folders of studies; `chosen` has the path that is used for each name.
     """
     seen: dict[tuple[Path, str], Path] = {}
     messages = {}
@@ -208,10 +214,10 @@ def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[s
 def read_one(
     path: Path, seed: Seed, seconds_per_job: float, others: Mapping[str, Path] | None = None
 ) -> Plan:
-    """Return the plan of one study, for a job; much faster than :func:`read`.
+    """Return the plan of a single study, which a job needs; this is much faster than :func:`read`.
 
     `others` are the files of studies whose outputs the study reads. Raises SeedError if a dataset
-    is private and the seed is not secret.
+    is private but the seed is public.
     """
     files = {path.stem: path, **(others or {})}
     loaded = {name: studies.load(file) for name, file in files.items()}
@@ -227,11 +233,11 @@ def read_one(
 
 
 def read_study(path: Path, root: Path) -> Study:
-    """Read a study file, and check it by the schema below `root` and against its datasets."""
+    """Read a study file, and check it against the schema below `root` and against its datasets."""
     where, content = str(path), schema.read_yaml(path)
     schema.check(content, root / SCHEMAS / "study.schema.yaml", where)
     study = studies.from_mapping(content, path.stem, where)
-    # Called only for its errors; a run that requests the study logs the notes.
+    # `notes` also checks the study, and is called for its errors; the notes are logged by a run.
     list(studies.notes(study, {name: description_of(name) for name in study.datasets}, where))
     return study
 
@@ -242,12 +248,12 @@ def _check_seed(study: Study, seed: Seed) -> None:
 
 
 def _list_claims(requests: Iterable[OutputRequest]) -> list[str]:
-    """Return the names that outputs claim: their targets and files."""
+    """Return the names that only one study may have: the targets and the files of its outputs."""
     return [name for request in requests for name in (request.target, *map(str, request.files.all))]
 
 
 def _claim_names(owners: dict[str, str], where: str, names: Sequence[str]) -> None:
-    """Add names to `owners`, with the study's file `where`; raise StudyError if one is taken."""
+    """Record in `owners` that the file `where` uses `names`; raise StudyError if one is taken."""
     for place, name in enumerate(names):
         if name in owners or name in names[:place]:
             raise StudyError(
@@ -263,7 +269,10 @@ def _check_other_studies(
     broken: Mapping[str, str],
     where: str,
 ) -> None:
-    """Raise StudyError if outputs name or read a study or an output that does not exist."""
+    """Raise StudyError if an output refers to a study or to an output that does not exist.
+
+    `requests` are the outputs of the study in the file `where`.
+    """
     for request in requests:
         for name in request.output.studies_named(request):
             if name not in studies and name not in broken:
@@ -282,6 +291,8 @@ def _check_other_studies(
             hint = schema.suggestion(name, studies)
             raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
-            raise StudyError(f"{place} combines tables of other studies: name these studies")
+            raise StudyError(
+                f"{place} combines tables of other studies: name these studies instead"
+            )
         if word not in dict(studies[name].outputs):
             raise StudyError(f"{place} has no output {word}; add it to the outputs")

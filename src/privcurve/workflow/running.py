@@ -1,4 +1,4 @@
-"""Run a study with one line of progress, by Snakemake or without it; details go to a log."""
+"""Run a study with one line of progress, with or without Snakemake; details go to a log."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ def run(
     quiet: bool = False,
     printed: Collection[str] = (),
 ) -> None:
-    """Run Snakemake in the working folder; `arguments` are its command line.
+    """Run Snakemake in the working directory with the command-line `arguments`.
 
-    Snakemake's output goes to `log`. The terminal shows one line of progress; with `verbose` the
-    output instead, and with `quiet` no progress. At the end, remarks on failed trainings and other
-    code are printed, except remarks in `printed`. Raises RunError if Snakemake fails.
+    Snakemake's output goes to `log`. The terminal shows one line of progress; with `verbose` it
+    shows Snakemake's output instead, and with `quiet` no progress. At the end, remarks on failed
+    trainings and on other code are printed, except remarks in `printed`. Raises RunError if
+    Snakemake fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -73,7 +74,8 @@ def run(
         progress.end()
     if process.returncode:
         raise RunError(_explain_failure(log))
-    # The same remark may be at the start and at the end of Snakemake's output: print it once.
+    # A remark may occur both at the start and at the end of Snakemake's output, but is printed
+    # once.
     new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in printed]
     print(*new, sep="", end="", file=sys.stderr)
 
@@ -83,7 +85,8 @@ def run_here(
 ) -> None:
     """Run a study in this process, one job after another, without Snakemake.
 
-    Jobs with current files are skipped. Other arguments and errors are as in :func:`run`.
+    Jobs whose files are current are skipped. `log`, `verbose` and `quiet` are as in :func:`run`. An
+    exception of a job is raised as RunError.
     """
     started, progress = time.time(), Progress()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +100,8 @@ def run_here(
             begun = file.tell()
             try:
                 with redirect_stdout(file), redirect_stderr(file):
-                    # Checked only now, as earlier steps may have changed whether this one is done.
+                    # Each step is checked when its turn comes, as earlier steps may change its
+                    # inputs.
                     if not is_done():
                         do()
             except Exception as error:
@@ -118,9 +122,9 @@ def run_here(
 
 
 def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callable[[], None]]]:
-    """Return the steps of a study in the order of their dependencies.
+    """Return the steps of a study: each step comes after the steps on which it depends.
 
-    A step is a pair of functions: the first returns whether the step is done; the second does it.
+    A step is a pair of functions: the first returns whether the step is done, the second does it.
     """
     from privcurve.experiments.work import work
 
@@ -142,7 +146,7 @@ def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callab
 
 
 def _explain_failure(log: Path) -> str:
-    """Return the message of a failed run: the errors of jobs in the log or, if none, its end."""
+    """Return a message on a failed run: the errors in the log or, without any, its last lines."""
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):
         return (
@@ -151,7 +155,7 @@ def _explain_failure(log: Path) -> str:
             "killed, or the power failed), unlock it: remove the files in .snakemake/locks. "
             "Finished trainings are stored."
         )
-    # An error message may continue on indented lines.
+    # For each line, whether it belongs to an error message, which may continue on indented lines.
     of_error = [False]
     for line in lines:
         of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))

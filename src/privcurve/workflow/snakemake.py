@@ -1,11 +1,11 @@
-"""Functions of the Snakefile that use Snakemake's Python interface.
+"""Provide functions for the Snakefile that use Snakemake's Python interface.
 
 :func:`keep_one_timer` replaces a private method of Snakemake's scheduler, if the method has the
 known signature. In Snakemake 9.27 each pass of the scheduler starts a timer, which starts another
 pass a second later; the end of a job also starts a pass. The number of timers therefore grows with
 the number of finished jobs: after 200 jobs there are 200 passes and threads per second, and after
 2,000 jobs the scheduler occupies a core (snakemake/snakemake#3804 shows threads running out). For
-600 jobs of 0.3 s on two cores the scheduler takes 20.8 s of CPU time; with only one timer, 6.0 s.
+600 jobs of 0.3 s on two cores, the scheduler takes 20.8 s of CPU time; with a single timer, 6.0 s.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from privcurve.home import home
 
 logger = logging.getLogger(__name__)
 
-# Keys of the configuration that profiles set. They affect how jobs are executed, not the results.
+# Keys of the configuration that profiles may set: they affect how jobs run, but not their results.
 OF_JOBS = ("seconds_per_job", "local_jobs", "data_mirror")
 
 
 class _OneTimer:
-    """Starts a pass of the scheduler after a delay, unless another one is due earlier."""
+    """Starts a pass of the scheduler after a delay, unless a pass is due earlier."""
 
     def __init__(self, start_pass: Any) -> None:
         self._start_pass = start_pass
@@ -46,7 +46,7 @@ class _OneTimer:
                 return
             self._due = due
         timer = threading.Timer(delay, self._start, (due,))
-        timer.daemon = True  # so that the end of a run does not wait for it
+        timer.daemon = True  # a daemon, so that the end of a run does not wait for the timer
         timer.start()
 
     def _start(self, due: float) -> None:
@@ -57,7 +57,10 @@ class _OneTimer:
 
 
 def keep_one_timer() -> None:
-    """Make Snakemake's scheduler keep only one timer, if its method has the known signature."""
+    """Make Snakemake's scheduler keep only one timer.
+
+    Does nothing if the scheduler's method does not have the known signature.
+    """
     try:
         owner: Any = import_module("snakemake.scheduling.job_scheduler").JobScheduler
         method = owner._schedule_reevalutation
@@ -77,7 +80,8 @@ def keep_one_timer() -> None:
 def use_this_python() -> None:
     """Let rules that call ``python -m …`` use the Python that runs Snakemake.
 
-    On Debian its name may be only python3; then ``python`` would be another program, or none.
+    On Debian this Python may have only the name python3; then ``python`` would be another program
+    or none.
     """
     folder = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([folder, *os.get_exec_path()])
@@ -85,25 +89,27 @@ def use_this_python() -> None:
         from snakemake.shell import shell
 
         function = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
-        shell.prefix("set -euo pipefail; " + function)  # begins with Snakemake's default prefix
+        # The new prefix replaces Snakemake's default prefix, so that it must begin with the same
+        # options.
+        shell.prefix("set -euo pipefail; " + function)
 
 
 def home_of(rules: object) -> Path:
-    """Return the folder of this workflow, from the path of the folder with its rules.
+    """Return the folder of this workflow; `rules` is the path of the folder with its rules.
 
     If the rules come from a web address, the schemas are not next to them; the result is then the
-    folder of the workflow in the installed package.
+    workflow's folder in the installed package.
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
 
 
 def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
-    """Add the keys `OF_JOBS` of a profile or command line to the configuration of a module.
+    """Add keys of a profile or command line to the configuration of a workflow module.
 
-    Snakemake gives a module only the keys under `config:` of the importing workflow. Other keys of
-    the command line may be meant for the importing workflow, so they are not added; the function
-    returns a note for each key whose value there differs.
+    Snakemake gives a module only the keys under `config:` in the importing workflow. Only the keys
+    `OF_JOBS` are added, as other keys of the command line may be meant for the importing workflow.
+    The result has a note for each other key whose value on the command line differs.
     """
     overrides: Mapping[str, Any] = workflow.config_settings.overwrite_config
     configuration.update({key: overrides[key] for key in OF_JOBS if key in overrides})
@@ -116,15 +122,15 @@ def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
 
 
 def jobs_at_once(workflow: Any) -> int:
-    """Return the maximum number of jobs at once: of cores or, on a cluster, of queued jobs."""
+    """Return the maximum number of jobs that run at once: cores or, on a cluster, queued jobs."""
     in_queue = workflow.nodes or sys.maxsize
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
 
 def check_shared_files(workflow: Any) -> None:
-    """Raise WorkflowError if jobs do not share the working folder.
+    """Raise WorkflowError if jobs do not share the working directory.
 
-    Jobs read and write files in it that no rule declares, such as the store; Snakemake would not
+    Jobs read and write files there that no rule declares, such as the store; Snakemake would not
     transfer these files.
     """
     if "INPUT_OUTPUT" not in {usage.name for usage in workflow.storage_settings.shared_fs_usage}:
@@ -138,7 +144,7 @@ def check_shared_files(workflow: Any) -> None:
 
 
 def check_folder() -> None:
-    """Raise WorkflowError if Snakemake can't write its own folder; it would show a traceback."""
+    """Raise WorkflowError if Snakemake's own folder is not writable; else it shows a traceback."""
     folder = Path(".snakemake").resolve()
     if folder.exists() and not os.access(folder, os.W_OK):
         from snakemake.exceptions import WorkflowError
@@ -152,7 +158,7 @@ def check_folder() -> None:
 def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
-    """Return an input function of a rule: it returns `files`, or refuses the target.
+    """Return an input function of a rule for `target`: it returns `files`.
 
     If `target` is in `refusals`, the function raises WorkflowError with the reason there.
     """
@@ -168,7 +174,7 @@ def files_or_refusal(
 
 
 def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource of a rule: `amount` times the number of the attempt at the job."""
+    """Return a resource of a rule: `amount` times the number of the job's attempt."""
 
     def amount_of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)

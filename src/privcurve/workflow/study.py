@@ -1,4 +1,4 @@
-"""Run a study quietly, and print a ranking of learners: for ``make quickstart``."""
+"""Run a study quietly, and print a ranking of its learners (for ``make quickstart``)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from privcurve.numerals import amount
 from privcurve.workflow import job
 
-# Number of learners in a ranking.
+# Number of learners that a ranking shows.
 SHOWN = 3
-# Outputs whose files are printed at the end, and what they are called there.
+# Outputs whose files are printed at the end, and the word that is printed before the file.
 FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
 def main() -> None:
-    """Read the command line, run Snakemake, and print a ranking of each dataset."""
+    """Read the command line, run Snakemake, and print a ranking of learners for each dataset."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.workflow.study", description=__doc__)
     parser.add_argument("study", help="its name")
     parser.add_argument("--cores", default="all")
@@ -42,7 +42,8 @@ def main() -> None:
     for word, name in FILES.items():
         if word in outputs:
             files = outputs[word].files.all
-            # Of the formats of an output, show the one that is easiest to read.
+            # The first file in a format for reading (text, picture or page); without any, the first
+            # file.
             file = next(
                 (path for path in files if path.suffix in (".md", ".png", ".html")), files[0]
             )

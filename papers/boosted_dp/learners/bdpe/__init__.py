@@ -1,4 +1,4 @@
-"""Registry entry of BDPEα."""
+"""Define the registry entry of BDPEα, boosted private trees with the Mα-loss."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Parameters:
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     depth = int(setting["depth"])
-    # Published ledgers have an entry per node, which takes time. The choice of a question reads all
-    # columns, but with published noise and a small ε only a few.
+    # The ledger with published noise has an entry for each node, hence the time per node. The
+    # choice of a question reads all columns; only published noise with a small ε reads few, by
+    # rejection.
     nodes = 2**depth * (1.2e-5 + 1e-7 * n_columns)
     records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
     return 5e-4 + float(setting["n_trees"]) * (1.5e-4 + records + nodes)

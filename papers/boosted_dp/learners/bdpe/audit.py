@@ -1,4 +1,4 @@
-"""Contract cases and attacks for BDPEα."""
+"""Define the cases of the contract check and the attacks of the audit for BDPEα."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 NAME = "bdpe"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that BDPEα releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS, STREAMS}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call of BDPEα."""
     return [
         Case(NAME, {**TWO, "step": 3.0}),
         Case(NAME, {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
         Case(NAME, {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
         Case(NAME, {**TWO, "splits": "random", "votes": "link"}),
-        # Splits without a share of the budget are chosen by noise alone.
+        # With tree_share = 0 the splits may spend no budget, so their choice must ignore the
+        # records.
         Case(NAME, {**TWO, "tree_share": 0.0}),
         Case(NAME, {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
         Case(NAME, {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),
@@ -35,7 +36,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about BDPEα that the statistical audit attacks."""
     oc: dict[str, Any] = {**TWO, "alpha": 1.0}
     proved = [
         {**oc, "votes": "link"},

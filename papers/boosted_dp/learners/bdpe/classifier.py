@@ -1,4 +1,4 @@
-"""BDPEα: boosted private trees with the Mα-loss, with published and with proved noise."""
+"""Train BDPEα: boosted private trees with the Mα-loss, with published or with proved noise."""
 
 from __future__ import annotations
 
@@ -65,29 +65,31 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Values of `calibrate_alpha` that make α depend on the tree's error: exact (EXACT), or noisy.
+# Value of `calibrate_alpha`: α depends on the tree's noisy error. (EXACT: on the exact error.)
 RELEASED = "released"
 
-# Values of `votes`: how a leaf votes.
+# Values of `votes`: how the weights in a leaf determine its vote; see the class.
 LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# If errors are released: the share of a tree's budget that pays for them.
+# The share of a tree's budget that pays for the noisy errors, if `calibrate_alpha` needs them.
 ERROR_SHARE = 0.01
 OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
 
-# A weight has at most WEIGHT_BITS bits, so that sums of MOST_RECORDS weights are exact in float64.
+# A weight of a record has at most WEIGHT_BITS significant bits, so that float64 represents a sum of
+# MOST_RECORDS weights exactly: 22 + 31 = 53 bits.
 WEIGHT_BITS = 22
 MOST_RECORDS = 2**31
 
 # The default share of a tree's budget for splits: the middle of the grid that the paper tries.
 TREE_SHARE = 0.5
 
-# Accountants for proved fits. Privacy loss distributions do not support calls that release vectors.
+# Accountants for proved fits. Accounting by privacy loss distributions is left out, because it does
+# not support calls that release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# Names of the proved calls in the ledger.
+# Parts of the ledger's names for the mechanism calls of proved fits.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -95,21 +97,25 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# Trees grow on sealed records. `grow_released` opens only the questions, chosen with noise.
+# Trees grow on sealed records. Only `grow_released` opens results: the questions, which are chosen
+# with noise.
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 
 
 @mechanism
 def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any) -> None:
-    """Grow some levels of a tree (see `grow_levels`) and write their questions to open `splits`."""
+    """Grow some levels of a tree by `grow_levels`, and copy their questions into open `splits`.
+
+    `given` are the further arguments of `grow_levels`.
+    """
     grow_levels(tree, first, last, *given)
     splits[:] = tree.splits
 
 
 @kernel(rows=(0, None, None))
 def weigh_leaves(data: WeightedRows, tree: Growth) -> tuple[Ints, Floats, Floats]:
-    """Return the leaf of each row, and by leaf the weights of positive and of negative rows."""
+    """Return the leaf of each row, and the weights of positive and of negative rows by leaf."""
     leaves = leaves_of(tree)
     return leaves, *data.sum_by_leaf(leaves, len(tree.splits) + 1)
 
@@ -126,10 +132,10 @@ def weigh_rows(
 ) -> Floats:
     """Add the votes of the last tree to the scores, in place, and return the weight of each row.
 
-    A row's weight is `counts` times the weight of its records. The weight of one record must be at
-    most `bound`; it is rounded down to an integer multiple of a unit that depends on the bound, so
-    that sums of `MOST_RECORDS` weights are exact in any order. `leaves` is None before the first
-    tree.
+    A row's weight is `counts` (the number of equal records) times the weight of one record. The
+    weight of one record must be at most `bound`. It is rounded down to a multiple of a unit that
+    depends on `bound`, so that float64 represents sums of `MOST_RECORDS` weights exactly, in any
+    order. `leaves` is None before the first tree.
     """
     if leaves is not None:
         scores += votes[leaves]
@@ -146,18 +152,18 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     Each round grows a complete tree on records with the weights :math:`\psi^{-1}(-y H(x))`, where H
     is the score so far. A node chooses its question by the Bayes risk :math:`\Phi` of the two
-    sides, with noise; each leaf gets a noisy vote; the votes are multiplied by the leverage β and
-    added to H.
+    sides of the question, with noise. Each leaf gets a noisy vote. The tree's votes are multiplied
+    by a leverage β and added to H.
 
-    - ``published``: the nodes of a level share its ε, and each uses the exponential mechanism. The
-      link of a leaf gets Laplace noise and is then clamped. β is computed from the exact records,
-      which refutes the claim.
-    - ``proved``: each node spends the whole budget of its level, as the nodes have disjoint
-      records. The weights or margins of the leaves get noise, and β follows from released or public
-      numbers.
+    - ``calibration="published"``: the nodes of a level divide the level's ε, and each node uses the
+      exponential mechanism. The link of a leaf gets Laplace noise and is then clamped. β is
+      computed from the exact records, which refutes the paper's privacy claim.
+    - ``calibration="proved"``: each node spends the whole budget of its level, because nodes of a
+      level have disjoint records. The weights or margins of the leaves get noise, and β follows
+      from these noisy numbers or is public.
 
-    At ε = ∞ there is no noise and no clamp, each node has the best question, and a pure node has
-    no question.
+    At ε = ∞ there is no noise and no clamp. Each node then has the best question, but no question
+    if all its records have the same label.
 
     Parameters
     ----------
@@ -168,32 +174,32 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     alpha : float
         α of the splits: 0 is the 0/1 criterion, 1 Matsushita's criterion.
     alpha_decay : float
-        α of a level divided by α of the level above it; only with ``proved``.
+        The ratio of a level's α to the α of the level above; only with ``proved``.
     calibrate_alpha : str
         The paper's objective calibration (O.C.). ``no``: α is as given. ``exact``: α is multiplied
-        by the present error of the tree relative to its root; only with ``published`` (the paper
-        has alpha = boost_alpha = 1 then). ``released``: the same with a noisy error; only with
-        ``proved``.
+        by the present error of the tree, divided by the error of its root; only with ``published``
+        (the paper sets alpha = boost_alpha = 1 in this case). ``released``: α is multiplied by the
+        same ratio of noisy errors; only with ``proved``.
     boost_alpha : float
         α of the links and weights.
     tree_share : float or None
-        Share of a tree's budget for its splits. None: a half; but with ``votes="sign"`` and δ > 0,
-        all levels and the leaves have choices of equal ranges.
+        Share of a tree's budget for its splits. None means one half, except with ``votes="sign"``
+        and δ > 0: then each level, and all leaves together, have equal shares.
     clamp : float
         M, the largest absolute vote with ``votes="link"``.
     splits : str
-        ``chosen``; or ``random``: questions are drawn without data, and the leaves get the whole
-        budget (only with ``proved``).
+        ``chosen``: questions are chosen by their risk. ``random``: questions are drawn without
+        data, and the leaves get the whole budget (only with ``proved``).
     votes : str or None
-        The vote of a leaf. ``link``: ψ of its share of positive weight. ``shrunk``: its margin D
-        (positive minus negative weight), shrunk to D/(|D| + noise + a few records). ``sign``: the
-        sign of the margin. None: ``link`` with ``published``, which has no other votes, and
-        ``shrunk`` with ``proved``.
+        The vote of a leaf. ``link``: ψ(q) of the share q of positive weight. ``shrunk``: the margin
+        D (positive minus negative weight), shrunk to D/(|D| + c), where c grows with the noise
+        scale and the mean number of records per leaf. ``sign``: the sign of D. None: ``link`` with
+        ``published``, which allows no other votes, and ``shrunk`` with ``proved``.
     step : float
-        β, for the votes ``shrunk`` and ``sign``.
+        The leverage β of every tree, for the votes ``shrunk`` and ``sign``.
     leverage : str or None
-        Only with ``published``. ``exact`` (or None): β as in the paper. ``constant``: β is
-        `boost_alpha`/(2M), the largest possible value in the first round.
+        Only with ``published``. ``exact`` (or None): β is computed from exact records, as in the
+        paper. ``constant``: β is `boost_alpha`/(2M), its largest possible value in the first round.
     epsilon, delta : float
         The budget; δ > 0 only with ``proved``.
     calibration : str
@@ -206,12 +212,12 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     splits_ : ndarray of shape (n_trees, 2**depth - 1)
         Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
-        h, the votes of the leaves, before they are multiplied by β.
+        The votes of the leaves, before they are multiplied by β.
     leverages_ : ndarray of shape (n_trees,)
         β of each tree.
     alphas_ : ndarray of shape (n_trees, depth)
-        α of each level. With ``calibrate_alpha="exact"`` it does not include the factor of the
-        error, which is not released.
+        α of each level. With ``calibrate_alpha="exact"``, the values do not include the ratio of
+        errors, which is not released.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -238,11 +244,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         )
 
     def _tree_calls(self, n: int) -> list[Announced]:
-        """Return the mechanism calls of one proved tree, for weights of at most 1.
+        """Return the mechanism calls of one proved tree, with sensitivities for weights up to 1.
 
-        Trees share the budget equally. In a tree, each level has a share, which each of its nodes
-        spends entirely, and all leaves together have one share (papers/boosted_dp/proofs.md,
-        'Splits' and 'Leaves').
+        Trees share the budget equally. Each level of a tree has a share of the tree's budget, and
+        each node of the level spends this share in full, because nodes have disjoint records. All
+        leaves together have one share (papers/boosted_dp/proofs.md, 'Splits' and 'Leaves').
         """
         depth, votes = int(self.depth), self._votes()
         released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
@@ -250,7 +256,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         rest, share = 1.0 - of_error * depth, self._tree_share()
         of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
         if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
-            # The composition costs least if the choices of labels and splits have equal ranges.
+            # zCDP composition costs least if the choices of the labels of leaves and of the splits
+            # of each level have equal ranges.
             of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
             of_level = of_leaves if self.splits == CHOSEN else 0.0
         one = released_error(1.0)
@@ -265,8 +272,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
-                # If α follows from released errors, the sensitivity is not known yet: the range is
-                # then in units of the sensitivity.
+                # If α follows from released errors, the sensitivity is unknown before the fit. The
+                # range is then in units of the sensitivity, and `_grow` multiplies the noise scale
+                # by the sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -300,22 +308,22 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._count_questions()
 
     def _sensitivity(self, n: int, alpha: float) -> float:
-        """Return the sensitivity of a split's score for weights up to 1.
+        """Return the sensitivity of a split's score for `n` records with weights of at most 1.
 
-        It is linear in α: Δ₀ + α(Δ₁ − Δ₀).
+        It is linear in α: Δ₀ + α(Δ₁ − Δ₀), if Δ₀ is the sensitivity for α = 0 and Δ₁ for α = 1.
         """
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
-        # With n = 1 the score is always 0; the formula needs n ≥ 2.
+        # One record cannot be split, so its score is always 0; the formula needs n ≥ 2.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
         self, t: int, data: WeightedRows, weight_bound: float, curator: Curator
     ) -> tuple[Ints, Floats, Floats]:
-        """Choose and release the questions of tree `t`.
+        """Choose the questions of tree number `t` with noise, and write them to `splits_`.
 
-        Returns the leaf of each row, and by leaf the weights of positive and of negative rows; they
-        are sealed. A weight is at most `weight_bound`.
+        Returns the leaf of each row, and by leaf the total weight of positive and of negative rows;
+        all three are sealed. No record may have a weight above `weight_bound`.
         """
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
@@ -331,7 +339,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        # Published noise is for weights up to 1 in all rounds; proved noise follows the bound.
+        # Published noise is scaled for weights of at most 1 in all rounds; proved noise is scaled
+        # for the weight bound of the round.
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
@@ -351,10 +360,10 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return grown
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
-        """Return the mechanism call of each inner node of tree `t`."""
+        """Return the mechanism call of each inner node of tree `t`, in breadth-first order."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # Without a budget, splits are chosen by noise alone: the noise scale is infinite.
+            # A share of 0 means an infinite noise scale: noise alone chooses the splits.
             pure = self.delta == 0 and self.calibration == PROVED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
@@ -365,15 +374,17 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _vote(
         self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
     ) -> tuple[Floats, float]:
-        """Return the votes of the leaves of tree `t`, and its β.
+        """Return the noisy votes of the leaves of tree number `t`, and its leverage β.
 
-        `positive` and `negative` are the (sealed) weights of the labels in each leaf.
+        `positive` and `negative` are the sealed weights of the positive and negative rows in each
+        leaf.
         """
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
-        # M. Without privacy no vote is clamped: M is the largest possible link.
+        # The clamp M. At ε = ∞ no vote is clamped, so M is the largest possible link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
         if self.calibration == PUBLISHED:
-            # As in the paper, noise is added to links, which are then clamped; β is exact.
+            # As in the paper, links get noise and are then clamped, and β is computed from exact
+            # margins.
             links = link_of_leaves(positive, negative, alpha)
             votes = curator.numbers(OF_LINKS.format(t + 1), links)
             votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
@@ -390,7 +401,10 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
-        """Return β = α/(M²n) · Σ h(A − B) over the leaves, for votes h and margins A − B."""
+        """Return β = α/(M²n) · Σ h·(A − B), summed over leaves with votes h and margins A − B.
+
+        `clamp` is M.
+        """
         return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
 
     def _votes(self) -> str:
@@ -402,11 +416,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return the name, in the ledger, of what proved leaves release."""
+        """Return the words by which the ledger names the noisy numbers of leaves in proved fits."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:
-        """Return the share of a tree's budget for its splits."""
+        """Return the share of a tree's budget that its splits spend."""
         if self.splits == RANDOM:
             return 0.0
         return TREE_SHARE if self.tree_share is None else float(self.tree_share)
@@ -416,7 +430,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     def _restore(self) -> None:
         shape = self.splits_.shape[:1]
-        require(self.leverages_.shape == shape, "it has not one leverage a tree")
+        require(self.leverages_.shape == shape, "it does not have one leverage for each tree")
         super()._restore()
 
     def _tree_values(self) -> Floats:

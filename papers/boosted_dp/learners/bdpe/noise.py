@@ -1,4 +1,4 @@
-"""The published noise of BDPEα, with its ledger and the status that the claim deserves.
+"""Calibrate the published noise of BDPEα, and state the true status of the paper's privacy claim.
 
 Proofs: papers/boosted_dp/proofs.md, 'Published noise'.
 """
@@ -28,8 +28,8 @@ LEAVES = "the leaves of a tree"
 OF_NODE = "tree {}: split of node {}"
 OF_LINKS = "tree {}: the leaf values, before they are clamped"
 
-# Values of `leverage`: EXACT computes β from the exact records, as published; CONSTANT is a public
-# constant.
+# Values of `leverage`: with EXACT, β is computed from the exact records, as published; with
+# CONSTANT, β is a public constant.
 EXACT = "exact"
 CONSTANT = "constant"
 
@@ -43,8 +43,8 @@ LEAF_LEAK = (
 )
 
 
-# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
-# share it.
+# The result is cached because it takes long to build the ledger, and folds of equal size have the
+# same arguments.
 @lru_cache(maxsize=512)
 def published_noise(
     *,
@@ -59,20 +59,22 @@ def published_noise(
     epsilon: float,
     delta: float,
 ) -> PrivacyStatement:
-    """Calibrate BDPEα as published: the nodes of a level share its ε, and links get Laplace noise.
+    """Return the privacy statement of BDPEα with the noise that the paper publishes.
 
-    The statement has the claimed ε; its status and caveat say what is true of this noise, and
-    `proved_epsilon` is the ε that is proved, if any.
+    The nodes of a level divide the level's ε, and the links of leaves get Laplace noise. The
+    statement has the ε that the paper claims. Its `status` and `caveat` say whether the claim is
+    true, and `proved_epsilon` is the ε that is proved instead, if any.
 
     Parameters
     ----------
     n_trees, depth : int
+        Number of trees, and number of levels of questions.
     sensitivity : float
         Sensitivity of a split's score, for weights up to 1.
     calibrate_alpha, tree_share, clamp, leverage
         See :class:`~.classifier.BDPEClassifier`.
     largest_link : float
-        The largest possible link of a leaf.
+        The largest possible link of a leaf, before noise.
     epsilon, delta : float
         The budget; δ must be 0.
 
@@ -106,12 +108,14 @@ def published_noise(
     status, caveat = REFUTED, LEAK
     proved: float | None = math.inf
     if leverage != EXACT:
-        # The cost of the splits of all levels and trees.
+        # The ε that all splits spend in fact: a level costs only as much as one of its 2^level
+        # nodes, because the nodes have disjoint records.
         splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
         of_leaves = (1 - tree_share) * epsilon
-        # A replaced record may change two leaves, each by up to twice the largest link.
+        # An upper bound: replacing a record may change the links of two leaves, each by up to twice
+        # the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # A lower bound: change the label of a record that is alone in its leaf in every tree.
+        # A lower bound: flip the label of a record that is alone in its leaf in every tree.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:
@@ -134,9 +138,10 @@ def published_noise(
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Return the privacy loss ln P(M | +R)/P(M | −R) of one leaf, for the largest link R.
+    """Return the privacy loss ln P(M | +R)/P(M | −R) of one leaf, for links ±R.
 
-    P(M | ±R) is the probability that the link ±R plus Laplace noise is clamped to M.
+    R is the largest link, M the clamp. P(M | ±R) is the probability that the link ±R plus Laplace
+    noise is clamped to M.
     """
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale

@@ -1,4 +1,4 @@
-"""Registry entry of the DP forest of random trees."""
+"""Define the registry entry of the DP forest of random trees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Parameters:
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     depth = int(setting["depth"])
     nodes = 1e-8 * 2**depth * (10 + n_columns)
     return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)

@@ -1,4 +1,4 @@
-"""Contract cases and attacks for the DP forest of random trees."""
+"""Define the cases of the contract check and the attacks of the audit for the DP forest."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from privcurve.privacy.budget import PROVED
 NAME = "dp_forest"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that the forest releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call."""
     return [
         Case(NAME, TWO),
         Case(NAME, {**TWO, "votes": "shrunk"}),
@@ -28,7 +28,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about the DP forest that the statistical audit attacks."""
     leaves = [{**TWO, "leaves": "laplace"}, {**TWO, "leaves": "exponential"}]
     yield from recipe(NAME, [*leaves, {**TWO, "votes": "shrunk"}], leaves, coins=())
     yield claim_by_canaries(NAME, PROVED, {"n_trees": 2, "depth": 8})

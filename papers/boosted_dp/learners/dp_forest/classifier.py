@@ -1,4 +1,4 @@
-"""Forests of random trees with noisy leaves (RF-L, RF-E), with published and with proved noise."""
+"""Train forests of random trees with noisy leaves (RF-L, RF-E), with published or proved noise."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ LEAVES = "the leaves of a tree"
 def label_weights(
     codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
 ) -> Floats:
-    """Return the numbers of positive and negative records in each leaf: (n_trees, 2, n_leaves)."""
+    """Return the numbers of positive and negative records in each leaf: (n_trees, 2, n_leaves).
+
+    `starts` has the first bin of each column, in the numbering of bins over all columns.
+    """
     bins, labels = bin_rows(codes, n_bins, signs)
     data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
     n_leaves = trees.column.shape[1] + 1
@@ -50,11 +53,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     The questions of a tree are drawn uniformly, without the data. The vote of a leaf depends on the
     noisy margin :math:`D = n_+ - n_-` of its records.
 
-    - ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
-      trees.
-    - ``proved``: ε is divided only among trees, because one record changes at most two leaves of
-      a tree (papers/boosted_dp/proofs.md, 'Forests'). Moreover, only questions that distinguish
-      two bins which can still occur at the node are drawn.
+    - ``calibration="published"``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all
+      leaves of all trees.
+    - ``calibration="proved"``: ε is divided only among trees, because replacing a record changes at
+      most two leaves of a tree (papers/boosted_dp/proofs.md, 'Forests'). Moreover, a node draws
+      only questions that separate two bins which its records can have.
 
     Parameters
     ----------
@@ -63,11 +66,12 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     depth : int
         d, the number of levels of questions.
     leaves : str
-        ``laplace``: D gets Laplace noise. ``exponential``: the label of a leaf is drawn, + with a
-        probability that increases with D.
+        ``laplace``: D gets Laplace noise. ``exponential``: the label of a leaf is drawn at random;
+        the probability of the positive label increases with D.
     votes : str
-        ``sign``: a leaf votes for its label. ``shrunk``: it votes D/(|D| + noise + a few records)
-        (only with ``proved`` and ``laplace``).
+        ``sign``: a leaf votes 1 or −1 for its label. ``shrunk``: a leaf votes D/(|D| + c), where c
+        grows with the noise scale and the mean number of records per leaf (only with ``proved``
+        and ``laplace``).
     epsilon : float
         ε, above 0. At ∞ the leaves have no noise; the questions are still random.
     delta : float
@@ -93,11 +97,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # The paper takes 2 as the sensitivity of the scores of a leaf's labels; this is the
-            # sensitivity of margins.
+            # For the exponential mechanism, the paper takes 2 as the sensitivity of the scores of
+            # both labels; this is the sensitivity of the margin D.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
-            # The paper's Laplace noise is for add-remove neighbours.
+            # The paper scales its Laplace noise for add-remove neighbours.
             l1 = histogram_l1(ADD_REMOVE) if published else margins_l1()
             calls = Announced("tree {}: margins of all leaves", l1=l1)
         return (
@@ -127,7 +131,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._count_questions()
 
     def _vote(self, weights: Floats, margins: Floats, call: Call, curator: Curator) -> Floats:
-        """Return the noisy votes of a tree's leaves, from the (sealed) counts of both labels."""
+        """Return the noisy votes of a tree's leaves.
+
+        `weights` are the sealed numbers of positive and negative records by leaf, and `margins` the
+        numbers of positive minus negative records.
+        """
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, margins), 1.0, -1.0)
         if self.calibration == PUBLISHED:
@@ -141,8 +149,10 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     def _restore(self) -> None:
         super()._restore()
-        # With a larger vote, `_link` would compute a probability outside [0, 1].
-        require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
+        # If a vote were larger than 1, `_link` would compute a probability outside [0, 1].
+        require(
+            (np.abs(self.leaf_values_) <= 1).all(), "the vote of a leaf is not between -1 and 1"
+        )
 
     def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))

@@ -1,4 +1,4 @@
-"""Registry entry of distributed DP-TopDown."""
+"""Define the registry entry of distributed DP-TopDown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Parameters(HolderParameters):
     protocol: str = parameter("noisy_counts", choices=("single", *_SHARED))
     trust: str | None = parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED})
     criterion: str = parameter("gini", choices=CRITERIA)
-    # The contract check does not try `uniform`, which only published noise supports.
+    # The contract check tries only the values in `tried`: published noise alone supports `uniform`,
+    # and the check covers proved noise.
     budget: str | None = parameter(
         None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
     )
@@ -40,11 +41,12 @@ class Parameters(HolderParameters):
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: a part per party for messages, a part per row."""
+    """Return the estimated seconds of a fit: a constant, a term per party and a term per row."""
     protocol, depth = setting["protocol"], setting["depth"]
     holders = 1 if protocol == "single" else int(setting["n_holders"])
     if depth is None:
-        # A published tree has a hundred to a thousand nodes; each needs counts of all questions.
+        # Seconds per party. A published tree has a hundred to a thousand nodes, and each node needs
+        # counts of all questions.
         each = {"single": 1e-1, "local_rnm": 5e-2, "noisy_counts": 1.3e-1}[protocol]
     else:
         each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)

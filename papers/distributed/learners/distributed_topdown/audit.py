@@ -1,4 +1,4 @@
-"""Contract cases and attacks for distributed DP-TopDown."""
+"""Define cases of the contract check and attacks of the audit for distributed DP-TopDown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 
 NAME = "distributed_topdown"
 TREE = {"depth": 2, "n_holders": 2}
-# With three parties and one colluding party, each party adds a half of the sum's Laplace noise.
+# One of three parties colludes, so each party adds half of the sum's Laplace noise: the two honest
+# parties together then add all of it.
 HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that the learner releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS, SHARES}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call."""
     return [
         Case(NAME, {"depth": 2, "trust": "central"}),
         Case(NAME, {**TREE, "trust": "local", "delta": DELTA}),
@@ -35,7 +36,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about this learner that the statistical audit attacks."""
     two = {"n_holders": 2}
     small: dict[str, Any] = {"n_splits": 2, **two}
     votes = {"protocol": "local_rnm", "trust": "secure_sum"}

@@ -1,4 +1,7 @@
-"""The server of the published protocols: it grows a tree best first (the paper's Algorithm 1)."""
+"""Grow the tree of the published protocols on the server, best node first (Algorithm 1).
+
+Algorithm 1 is from the paper of Wang, Dick and Balcan (2020).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.holders.holder import NONE, Ballot, Holder
-from privcurve.holders.sums import MessageNoise, Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, family_gains
 from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.learners.holders.holder import NONE, Ballot, Holder
+from privcurve.learners.holders.sums import MessageNoise, Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import LAPLACE
 
 from .noise import LOCAL_RNM, SINGLE, PublishedNoise
@@ -20,11 +23,11 @@ from .tree import GrownTree
 
 
 class BestFirstPlan(NamedTuple):
-    """The public facts that determine how a tree is grown best first.
+    """The public facts that determine how the server grows a tree best first.
 
     The tree has at most `n_splits` splits and `depth` levels of splits. A node may be split if its
-    noisy share of the n records is at least `smallest_weight`/`n_splits`, and its noisy gain
-    exceeds `smallest_gain`.
+    noisy weight (its share of the `n` records) is at least `smallest_weight`/`n_splits`, and its
+    noisy gain exceeds `smallest_gain`.
     """
 
     questions: Questions
@@ -39,7 +42,7 @@ class BestFirstPlan(NamedTuple):
 
 
 class SplitChoice(NamedTuple):
-    """A question for a node, and its noisy gain."""
+    """The best question for a node, and the noisy gain of this question."""
 
     question: int
     gain: float
@@ -48,10 +51,11 @@ class SplitChoice(NamedTuple):
 def grow_best_first(
     holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree from the messages of parties; with ``single`` the only party is the curator.
+    """Grow a tree from messages of parties; with protocol ``single`` the only party is the curator.
 
-    As in the published algorithm, parties also answer about the children of the last split, which
-    the tree does not use. The server asks the parties in the same order each time.
+    As in the published algorithm, the server also requests answers about the children of the last
+    split, although the tree does not use these answers. The server sends requests to the parties
+    always in the same order.
     """
     return _Coordinator(holders, plan, transcript).grow()
 
@@ -106,7 +110,7 @@ class _Coordinator:
         return [total / self.plan.n for total in totals.tolist()]
 
     def _choose(self, nodes: list[int], level: int) -> list[SplitChoice]:
-        """Return a question for each of the nodes, by the paper's PrivateSplit."""
+        """Return each node's best question and its gain, by the paper's procedure PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
             return [self._best(node, budget) for node in nodes]
@@ -115,7 +119,8 @@ class _Coordinator:
             budget /= 2
             candidates = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
-        # All nodes have equally many candidates, so their counts have the same noise scale.
+        # All nodes have the same number of candidate questions, so one noise scale holds for all
+        # counts.
         release = MessageNoise(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
         messages = (holder.families(nodes, candidates, release) for holder in self.holders)
         families = self.transcript.collect(messages, self.sums, release, len(nodes))
@@ -133,7 +138,7 @@ class _Coordinator:
         return SplitChoice(int(answer[0]), float(answer[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
-        """Return the question that each party votes for; several may vote for the same one."""
+        """Return a list of the parties' votes, one question for each party; votes may be equal."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         votes = []
         for i, holder in enumerate(self.holders):

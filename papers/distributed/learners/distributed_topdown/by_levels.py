@@ -1,4 +1,4 @@
-"""The server of the proved protocols: a tree grown by levels, from votes and noisy histograms."""
+"""Grow the tree of the proved protocols on the server, level by level, from noisy messages."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats
-from privcurve.holders.holder import Ballot, Holder
-from privcurve.holders.sums import MessageNoise, Sums
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
 from privcurve.kernels.holder_counts import Questions, places_of, split_values, weighted_impurity
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
+from privcurve.learners.holders.holder import Ballot, Holder
+from privcurve.learners.holders.sums import MessageNoise, Sums
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 
 from .noise import LevelNoise
 from .tree import GrownTree
 
-# Each side of a split needs this number of records, in standard deviations of a count's noise.
+# A split needs at least this number of records on each side, in units of the standard deviation of
+# a noisy count: noise alone could produce a smaller side.
 LEAST_SIDE = 3.0
 
 ZERO_ONE = "zero_one"
 
 
 class LevelsPlan(NamedTuple):
-    """The public facts that determine how a tree with `depth` levels of splits is grown."""
+    """The public facts that determine how the server grows a tree with `depth` levels of splits."""
 
     questions: Questions
     n_classes: int
@@ -39,7 +40,7 @@ class LevelsPlan(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Estimated counts of a node by class, and the variance of each estimate."""
+    """Estimated numbers of a node's records by class, and the variance of each number."""
 
     counts: Floats
     variance: float
@@ -48,13 +49,12 @@ class Estimate(NamedTuple):
 def grow_by_levels(
     holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree level by level from the messages of parties.
+    """Grow a tree level by level from noisy messages of the parties.
 
     On each level the parties send noisy histograms of all columns. With votes, each party first
-    votes for a question at each node, and then sends histograms of the columns that have a vote.
-    Splits of the last level minimise the zero-one error; leaves are labelled by their estimated
-    counts. So the tree depends only on the messages. The server asks the parties in the same order
-    each time.
+    votes for a question at each node, and all parties then send histograms of the columns of these
+    questions. Splits of the last level minimise the zero-one error; leaves get the label with the
+    largest estimated count. The server sends requests to the parties always in the same order.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -67,7 +67,7 @@ class _Coordinator:
         self.sums, self.transcript = sums, transcript
         questions = plan.questions
         self.widths = np.diff(questions.starts)
-        # For each question, the share of its column's bins that answer yes.
+        # For each question, the share of its column's bins for which the answer is yes.
         self.shares = (questions.high - questions.low + 1) / np.maximum(
             self.widths[questions.columns], 1
         )
@@ -76,8 +76,9 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # Messages cannot hold counts with too little noise: raise this error before any party
-        # answers. Noise is smallest if few columns are counted; with votes it may be only one.
+        # If the noise is too small for the number format of messages, raise the error now, before
+        # any party has sent an answer. The noise is smallest if the fewest columns are counted:
+        # with votes one column, else all columns.
         self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -95,7 +96,8 @@ class _Coordinator:
                 left = tree.split(node, question)
                 estimates[left], estimates[left + 1] = no, yes
                 children += [left, left + 1]
-                # Parties are not asked about the children of the last level.
+                # Nobody asks about the children of the last level, so the parties need not split
+                # their records.
                 if level < plan.depth - 1:
                     for holder in self.holders:
                         holder.split(node, question, left)
@@ -106,7 +108,7 @@ class _Coordinator:
         return tree
 
     def _choose_columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
-        """Return the columns to count at each node: all columns, or the ones with a vote."""
+        """Return the columns to count at each node: all or, with votes, the voted columns."""
         questions, noise = self.plan.questions, self.plan.noise
         all_columns = list(range(len(self.widths)))
         if not noise.votes or len(questions.columns) == 0:
@@ -128,9 +130,9 @@ class _Coordinator:
         return columns
 
     def _collect_counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
-        """Return the noisy counts of a node by class and bin, and the variance of their noise.
+        """Return the noisy counts of a node by class and bin, and the variance of the noise.
 
-        Columns that are not counted have zeros.
+        The bins of columns that are not counted have the count 0.
         """
         plan, release = self.plan, self._make_release(level, len(columns))
         messages = (holder.counts(node, columns, release) for holder in self.holders)
@@ -142,7 +144,7 @@ class _Coordinator:
         return table, factor * (release.scale * release.scale) * self.sums.excess
 
     def _make_release(self, level: int, n_columns: int) -> MessageNoise:
-        """Return the noise and number format of messages with counts of `n_columns` columns."""
+        """Return noise and number format of a message with counts of `n_columns` columns."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)
         what = noise.counts_what(level)
@@ -151,10 +153,10 @@ class _Coordinator:
     def _combine(
         self, table: Floats, columns: list[int], variance: float, earlier: Estimate | None
     ) -> Estimate:
-        """Estimate the counts of a node by class.
+        """Estimate the number of a node's records in each class.
 
-        The sums of each counted column, and the `earlier` estimate from the parent's split, are
-        averaged with weights inverse to their variances.
+        Each counted column gives one estimate (the sum over its bins), and the split of the parent
+        gives the estimate `earlier`. The result is the mean weighted by inverse variances.
         """
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
         if variance == 0:
@@ -168,9 +170,9 @@ class _Coordinator:
     def _choose(
         self, level: int, table: Floats, columns: list[int], variance: float, node: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Return the best question, and the estimates of its no and yes sides.
+        """Return the best question of a node, and the estimated counts of its no side and yes side.
 
-        None means that the node is a leaf.
+        The result is None if the node must remain a leaf.
         """
         plan, questions = self.plan, self.plan.questions
         places = np.flatnonzero(np.isin(questions.columns, columns))
@@ -179,7 +181,8 @@ class _Coordinator:
         yes = answers(table, questions.low[places], questions.high[places])
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
-        # Add equal amounts to the bins of a column, so that it adds up to the node's estimate.
+        # Shift all bins of a column by the same amount, so that they add up to the node's estimated
+        # counts.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1
@@ -189,8 +192,8 @@ class _Coordinator:
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # There is no split if each has a side that is too small, if the node is pure, or if, on the
-        # last level, no split reduces the error.
+        # The node remains a leaf if each question leaves too few records on a side, if the node has
+        # only one class, or if, on the last level, no question reduces the error.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[places[best]]]

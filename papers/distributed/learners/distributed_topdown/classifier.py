@@ -1,4 +1,4 @@
-"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020), as published and with proved noise."""
+"""Train distributed DP-TopDown trees (Wang, Dick and Balcan 2020), as published and as proved."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import CENTRAL, LOCAL, sums_of
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import PROVED, PUBLISHED
@@ -32,8 +32,8 @@ from .noise import (
 )
 from .tree import GrownTree
 
-# Defaults of the published protocols, as in the paper.
-# LEVELS_OF_SPLITS is the default depth of the proved protocols.
+# Defaults of the paper: M, the maximum depth, and the leaf privacy fraction LPF. LEVELS_OF_SPLITS
+# is the default depth of the proved protocols.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3
@@ -41,7 +41,7 @@ LEAF_SHARE = 0.5
 
 
 class ClassTree(TreeModel):
-    """A tree for more than two classes: the label of a leaf is the position of a class."""
+    """A tree for more than two classes; the label of a leaf is the class's position."""
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
         position = int(self.forest.labels[tree, node])
@@ -52,35 +52,38 @@ class ClassTree(TreeModel):
 class DistributedTopDownClassifier(PartyClassifier, Parameters):
     r"""A decision tree that a server grows from noisy messages of several parties.
 
-    ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node with the largest
-    product of noisy weight and noisy gain is split next. A question is chosen by report noisy max
-    on one machine (``single``), from noisy counts of all questions (``noisy_counts``), or from
-    noisy counts of the questions that noisy votes of the parties select (``local_rnm``). The
-    guarantee is weaker than the paper's claim: see ``privacy_``. Where the paper is ambiguous, this
-    implementation does the following:
+    With ``calibration="published"`` the learner runs Algorithm 1 of Wang, Dick and Balcan (PPAI
+    2020). The next node to split has the largest product of noisy weight and noisy gain. Its
+    question is chosen by report noisy max on one machine (``single``), from noisy counts of all
+    questions (``noisy_counts``), or from noisy counts of the questions for which the parties vote
+    with noise (``local_rnm``). The guarantee is weaker than the paper's claim: see ``privacy_``. In
+    the paper's notation, α is ε, LPF is the share of ε for leaves, H is the set of questions, G is
+    the criterion, a_d is the budget of a node at depth d, and α′ is the part of a_d for a split.
+    Where the paper is ambiguous, this implementation does the following:
 
-    - A1: `n_splits` is a number of internal nodes. A tree has at most `depth` levels of splits.
+    - A1: `n_splits` limits the number of internal nodes, `depth` the number of levels of splits.
     - A2: below the root, the weight of a node and its split each get half of the node's budget.
     - A3: the noise of NoisyCounts is Lap(3\|H\|/α′); the paper's other scale is a typo.
-    - A4: sums of noisy counts below 0 are taken as 0. G of the node uses the counts by class, the
+    - A4: a negative sum of noisy counts counts as 0. G of the node uses the counts by class, the
       shares of the sides use the counts by side, and G of a side uses the joint counts. If counts
       in a denominator add up to 0, the gain is −1.
-    - A5: on one machine a node with fewer than two records is not split, which reveals this fact
-      (the statement excludes it). A party with fewer than two records at a node votes at random.
+    - A5: on one machine a node with fewer than two records is not split. The tree thus reveals that
+      the node is small, and the privacy statement excludes this leak. A party with fewer than two
+      records at a node votes at random.
     - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget, as in the paper.
-    - A7: a question for which two parties vote is counted twice.
+    - A7: if two parties vote for the same question, its counts are collected twice.
     - A8: thresholds are the inner edges of the domain's bins.
-    - A9: the dataset defines blocks of pixels.
+    - A9: blocks of pixels are columns of the dataset; the learner does not compute them.
     - A10: the root's split gets all of a_1, as in line 3 of the algorithm.
-    - A11: without noise, the thresholds on weight and gain still apply.
-    - A12: each count of a party by label has the noise Lap(1/(LPF·α)), as in the authors' program;
+    - A11: `smallest_weight` and `smallest_gain` apply at ε = ∞, too.
+    - A12: a party's counts of labels have the noise Lap(1/(LPF·α)), as in the authors' program;
       the proof of Corollary 16 has twice this scale.
 
-    ``proved``: the same protocols, but trees grow by levels and have proved noise
-    (papers/distributed/proofs.md, 'Levels'). On each level the parties send noisy histograms by bin
-    and class of all columns (``noisy_counts``), or of the columns that private votes of the parties
-    select (``local_rnm``). On one machine (``single``) the tree is, bit for bit, the proved
-    ``topdown`` with thresholds and 1-rules on its last level.
+    With ``calibration="proved"`` the protocols are the same, but trees grow level by level and have
+    proved noise (papers/distributed/proofs.md, 'Levels'). On each level the parties send noisy
+    histograms by bin and class: of all columns (``noisy_counts``), or of the columns for which the
+    parties vote with noise (``local_rnm``). On one machine (``single``) the tree equals, bit for
+    bit, the tree of the proved learner ``topdown`` with ``splits="threshold", leaves="rules"``.
 
     Parameters
     ----------
@@ -88,22 +91,23 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
         ``noisy_counts``, ``local_rnm`` or ``single``.
     trust : str, optional
         ``local`` (the default): each message of a party is private by itself. ``secure_sum``: the
-        server sees only sums of counts over all parties, which share the noise (only with
-        ``proved``). ``central``: one trusted curator has all records (only with ``proved``). It
-        must be left out with ``single``, which always has a curator.
+        server sees only sums of counts over all parties, and each party adds a share of the noise
+        of a sum (only with ``proved``). ``central``: one trusted curator has all records (only with
+        ``proved``). Leave the parameter out with ``single``, which always has a curator.
     n_holders : int
-        Number of parties that get the records. With a curator it has no effect.
+        Number of parties among which the records are divided. With a curator it has no effect.
     n_colluding : int
-        With ``secure_sum``: the number of other parties that may reveal, or subtract, their shares
-        of the noise. Count a curious party too: it knows its own share.
+        With ``secure_sum``: the number of parties that may reveal, or subtract, their shares of the
+        noise. Count a curious party too, because it knows its own share.
     placement : str
-        How records are dealt to parties: see :func:`privcurve.holders.placement.deal`.
+        How records are dealt to parties: see :func:`privcurve.learners.holders.placement.deal`.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` (two classes) or ``zero_one``.
     budget : str, optional
-        How the budget for splits is divided among levels d. With ``published``: ``decay`` (in
-        proportion to 2^−d; the default) or ``uniform`` (1/`n_splits` each). With ``proved``:
-        ``levels`` (equal shares; the default) or ``decay``.
+        How the budget for splits is divided among levels. ``decay``: level d gets a share in
+        proportion to 2^−d (the default of ``published``). ``uniform``: the share of a level is
+        1/`n_splits` (only with ``published``). ``levels``: all levels get equal shares (only with
+        ``proved``; it is the default).
     leaf_share : float, optional
         Only with ``published``: LPF, the share of ε for the labels of leaves; ½ by default.
     n_splits : int, optional
@@ -114,19 +118,19 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     vote_share : float
         With ``proved`` and ``local_rnm``: the share of a level's budget for votes.
     smallest_weight : float
-        Only with ``published``: the noisy share of the records in a node must be at least this
-        number divided by `n_splits`, or the node is not split.
+        Only with ``published``: a node is split only if its noisy share of the records is at least
+        this number divided by `n_splits`.
     smallest_gain : float
-        Only with ``published``: the noisy gain of a node must exceed this number, or the node is
-        not split.
+        Only with ``published``: a node is split only if its noisy gain exceeds this number.
     epsilon, delta : float
         The budget; δ > 0 only with ``proved`` (Gaussian noise).
     calibration : str
         ``published`` or ``proved``.
     ordered : sequence of bool, optional
-        Which columns have ordered bins (a public fact). Questions ask about thresholds of these,
-        and about single bins of other columns. By default all columns are ordered. The proved
-        ``single`` ignores this parameter: all its splits are thresholds.
+        For each column, whether its bins are ordered (a public fact). A question about an ordered
+        column compares the bin with a threshold; a question about another column asks for one bin.
+        By default all columns are ordered. The proved ``single`` ignores this parameter: all its
+        splits are thresholds.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -140,7 +144,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     n_features_used_ : int
         Number of distinct questions of the tree.
     n_records_ : int
-        Number of training records. It is public: replace-one neighbours have equally many.
+        Number of training records. It is public, because replace-one neighbours have the same.
     """
 
     _learner = "distributed_topdown"
@@ -161,10 +165,10 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     def grow(
         self, holders: Sequence[Holder], questions: Questions, transcript: Transcript
     ) -> tuple[GrownTree, PrivacyStatement]:
-        """Train with parties that run in this process or elsewhere; this is the server's part.
+        """Grow a tree as the server of parties, which may run in this process or in others.
 
         `questions` are the possible questions about the columns; `transcript` records the sizes of
-        the parties' messages.
+        the parties' messages. Returns the tree and its privacy statement.
         """
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion
@@ -220,7 +224,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
         return grow_best_first(holders, plan, transcript), noise.statement
 
     def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Grow the proved tree of the protocol ``single``."""
+        """Train with protocol ``single`` and proved noise, by the learner ``topdown``."""
         if len(self.classes_) > 2:
             raise ValueError(
                 f"protocol 'single' must have two classes if proved; got {len(self.classes_)}: "

@@ -1,4 +1,4 @@
-"""The noise of distributed trees for a budget (ε, δ), as proved and as published."""
+"""Calibrate the noise of distributed trees to a budget (ε, δ), as proved and as published."""
 
 from __future__ import annotations
 
@@ -47,22 +47,24 @@ NODES = "the nodes of a tree's level, and the parties"
 
 @dataclass(frozen=True)
 class LevelNoise:
-    """The noise of a tree grown by levels. The arrays are read-only, with a number per level."""
+    """The proved noise of a tree that grows level by level. Its arrays are read-only."""
 
-    # (n_levels,): the ε that the votes of a level spend; 0 without votes, infinite at ε = ∞.
+    # (n_levels,): for the votes of a level, the range of their privacy losses, which is their ε if
+    # δ = 0; 0 without votes, infinite at ε = ∞.
     ranges: Floats
-    # (n_levels,): the budget of a level's histograms: ε (Laplace), or sensitivity/σ (Gaussian).
+    # (n_levels,): for the histograms of a level, their ε (Laplace noise) or sensitivity/σ
+    # (Gaussian).
     amounts: Floats
     mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
 
     @property
     def votes(self) -> bool:
-        """Whether parties vote."""
+        """Whether the parties vote for columns."""
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the factor of the scores of a party's votes on a level.
+        """Return the factor by which a party multiplies the scores of its votes on a level.
 
         `size` is the party's number of records. The factor is 0 if no record can change a score.
         """
@@ -72,25 +74,25 @@ class LevelNoise:
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
-        """Return the name, in the ledger, of the votes of a level; empty at ε = ∞."""
+        """Return the name of the ledger's entry for the votes of a level; empty at ε = ∞."""
         ledger = self.statement.ledger
         return ledger[2 * level].what if ledger else ""
 
     def counts_what(self, level: int) -> str:
-        """Return the name, in the ledger, of the histograms of a level; empty at ε = ∞."""
+        """Return the name of the ledger's entry for the histograms of a level; empty at ε = ∞."""
         ledger = self.statement.ledger
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
     def counts_scale(self, level: int, n_columns: int) -> float:
-        """Return the noise scale of a node's counts if `n_columns` columns are counted."""
+        """Return the noise scale of the counts of a node, for histograms of `n_columns` columns."""
         amount = float(self.amounts[level])
         return histograms_sensitivity(n_columns, self.mechanism) / amount
 
 
 def histograms_sensitivity(n_columns: int, mechanism: str) -> float:
-    """Return the sensitivity of the histograms of `n_columns` columns.
+    """Return the sensitivity of the histograms of `n_columns` columns together.
 
-    It is in the L1 norm for Laplace noise, in the L2 norm for Gaussian noise.
+    It is in the L1 norm for Laplace noise, and in the L2 norm for Gaussian noise.
     """
     if mechanism == LAPLACE:
         return feature_histograms_l1(n_columns)
@@ -112,11 +114,11 @@ def level_holders(
     trust: str,
     n_colluding: int,
 ) -> LevelNoise:
-    """Calibrate a tree that is grown by levels (papers/distributed/proofs.md, 'Levels').
+    """Calibrate the noise of a tree that grows by levels (papers/distributed/proofs.md, 'Levels').
 
-    On each level, histograms and (with `votes`) votes for columns share the budget of the level: ε
-    if δ = 0; else ρ (zCDP), with Gaussian noise on the histograms. The budgets of levels are equal
-    (``levels``) or in proportion to 2^−d (``decay``).
+    Each level has a share of the budget: equal shares (``levels``) or in proportion to 2^−d
+    (``decay``). The histograms of a level and, with `votes`, the votes for columns divide the
+    level's budget. The budget is ε with Laplace noise if δ = 0, else ρ (zCDP) with Gaussian noise.
 
     Parameters
     ----------
@@ -127,10 +129,11 @@ def level_holders(
     vote_share, budget, criterion, trust, n_colluding
         See :class:`~.classifier.DistributedTopDownClassifier`.
     n : int
-        The number of records of the largest party, for the ledger.
+        The number of records of the largest party, for the votes' sensitivity in the ledger.
     n_columns : int
-        The number of columns that are counted without votes, for the ledger.
+        The number of columns, all of which are counted without votes.
     epsilon, delta : float
+        The budget.
     """
     check_budget(epsilon, delta)
     if budget == UNIFORM:
@@ -149,7 +152,8 @@ def level_holders(
         ranges, amounts = share * epsilon * weights, (1 - share) * epsilon * weights
         accountant = BASIC
     else:
-        # Split ρ (zCDP): a choice of range r costs r²/8, noise with a = sensitivity/σ costs a²/2.
+        # Split ρ (zCDP): a choice of range r costs r²/8; Gaussian noise with a = sensitivity/σ
+        # costs a²/2.
         ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
         costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
         costs += [Cost(BOUNDED_RANGE_KIND, float(length)) for length in ranges if votes]
@@ -188,7 +192,7 @@ def level_holders(
 
 @dataclass(frozen=True)
 class PublishedNoise:
-    """The noise of the paper's Algorithm 1.
+    """The noise of the paper's Algorithm 1, with claimed and true guarantee in `statement`.
 
     In the paper's notation, `epsilon` is α, `leaf_share` is LPF, and `n_splits` is M.
     """
@@ -201,25 +205,31 @@ class PublishedNoise:
     statement: PrivacyStatement
 
     def level(self, depth: int) -> float:
-        """Return the budget of a node at depth d, a_d = (1 − LPF)·α·B(d); the root has depth 1."""
+        """Return the budget a_d = (1 − LPF)·α·B(d) of a node at depth d; the root has depth 1.
+
+        B(d) is 2^−d with budget ``decay``, and 1/M with ``uniform``.
+        """
         share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
         return (1 - self.leaf_share) * self.epsilon * share
 
     def split_budget(self, depth: int) -> float:
-        """Return α′, the budget of PrivateSplit: all of a_1 at the root, half of a_d below it."""
+        """Return the budget α′ for the split of a node at depth d: a_1 at the root, else a_d/2."""
         return self.level(depth) if depth == 1 else self.level(depth) / 2
 
     def weight_scale(self, depth: int) -> float:
-        """Return the noise scale of a node's number of records, 2/a_d."""
+        """Return the noise scale 2/a_d of the number of a node's records, at depth d."""
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
-        """Return the noise scale 3|H|/α′ of NoisyCounts (the paper's other scale is a typo, A3)."""
+        """Return the noise scale 3|H|/α′ of the paper's NoisyCounts, for |H| = `n_questions`.
+
+        α′ is `budget`. Another place in the paper has another scale, which is a typo (A3).
+        """
         return noisy_counts_published(n_questions) / budget
 
     @property
     def label_scale(self) -> float:
-        """The noise scale of a leaf's counts: 2/(LPF·α) on one machine, else 1/(LPF·α)."""
+        """Noise scale of a leaf's counts of labels: 2/(LPF·α) on one machine, else 1/(LPF·α)."""
         return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
 
 
@@ -234,11 +244,11 @@ def published_holders(
     epsilon: float,
     delta: float,
 ) -> PublishedNoise:
-    """Return the noise of a published protocol, and a statement with the true status of its claim.
+    """Return the noise of a published protocol; its statement has the true status of the claim.
 
-    Of the budget (1 − LPF)·α for splits, a node at depth d gets the share 2^−d (``decay``) or 1/M,
-    for M splits (``uniform``). Raises ValueError if δ > 0, or if the paper has no formula for these
-    arguments.
+    Of the budget (1 − LPF)·α for splits, a node at depth d gets the share 2^−d (``decay``) or 1/M
+    (``uniform``), where M is the number of splits. Raises ValueError if δ > 0, or if the paper has
+    no formula for these arguments.
     """
     check_budget(epsilon, delta)
     if delta > 0:
@@ -258,8 +268,8 @@ def published_holders(
     return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
 
 
-# For each published protocol: the status of its claim (replace-one), a caveat, and a factor.
-# The proved ε is the factor times the claimed ε; None: no ε is proved.
+# Maps each published protocol to the status of its claim for replace-one neighbours, the caveat in
+# the statement, and the ratio of the proved to the claimed ε (None if no ε is proved).
 _CAVEATS = {
     SINGLE: (
         REFUTED,
@@ -290,7 +300,8 @@ def _published_statement(
     growth = (1 - leaf_share) * epsilon
     level = growth / 2 if budget == DECAY else growth / n_splits
     weights = (growth - level) / 2
-    # The sensitivity for the ledger; with ``single`` in units of Δ(m), for the m records of a node.
+    # The ledger's sensitivity. With ``single`` the sensitivity Δ(m) of a gain depends on the secret
+    # number m of a node's records, so the ledger states it in units of Δ(m).
     bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
     ledger = [
         LedgerEntry(

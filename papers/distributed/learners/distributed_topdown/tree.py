@@ -1,4 +1,4 @@
-"""The tree that a server grows: questions, children and labels of its nodes, without counts."""
+"""Store the tree that a server grows: questions, children and labels of nodes, without counts."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ NO_QUESTION = -1
 
 
 class GrownTree:
-    """A binary tree that begins as a single leaf; nodes are numbered as they are created."""
+    """A binary tree that begins as a single leaf; nodes are numbered in order of creation."""
 
     def __init__(self) -> None:
-        # By node: the position of its question in `Questions`, or NO_QUESTION; its left child, or
-        # LEAF; the class of a leaf. The left child is for the answer no, the next node for yes.
+        # Each list has one entry per node: the position of its question in `Questions`, or
+        # NO_QUESTION; the number of its left child (answer no), or LEAF; and the class of a leaf.
+        # The right child (answer yes) has the next number after the left child.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]
 
     @property
     def n_splits(self) -> int:
-        """The number of internal nodes."""
+        """Number of nodes with a question."""
         return len(self.questions) // 2
 
     @property
     def leaves(self) -> list[int]:
-        """The nodes without children."""
+        """Numbers of the nodes without children."""
         return [node for node, child in enumerate(self.children) if child == LEAF]
 
     def split(self, node: int, question: int) -> int:
-        """Split a leaf by a question, and return its left child (answer no)."""
+        """Add a question and two children to a leaf; return the left child (answer no)."""
         left = len(self.questions)
         self.questions[node] = question
         self.children[node] = left
@@ -42,13 +43,13 @@ class GrownTree:
         return left
 
     def label(self, node: int, position: int) -> None:
-        """Set the class of a leaf, as a position."""
+        """Set the class of a leaf; `position` is the class's position in the list of classes."""
         self.labels[node] = position
 
     def forest(self, questions: Questions, n_classes: int) -> Forest:
-        """Return the tree in the form that models store.
+        """Return the tree as a :class:`Forest` of one tree, which model files can store.
 
-        With two classes the labels of leaves are −1 and +1, with more the positions of classes.
+        The label of a leaf is −1 or 1 with two classes, else the position of its class.
         """
         children = np.array([self.children], dtype=np.int64)
         chosen = np.array([self.questions], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Registry entry of Boosting for People."""
+"""Define the registry entry of Boosting for People."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..brc import HalfSpaceParameters
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: a logistic regression in each round."""
+    """Return the estimated seconds of a fit: the time of a logistic regression in each round."""
     return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 

@@ -1,4 +1,4 @@
-"""Contract cases and attacks for Boosting for People."""
+"""Define the cases of the contract check and the attacks of the audit for Boosting for People."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 NAME = "boosting_for_people"
 TWO: Mapping[str, Any] = {"n_rounds": 2}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that the learner releases; a test checks this on the cases below.
 RELEASED = {MINIMA, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call."""
     return [
         Case(NAME, TWO),
         Case(NAME, {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
@@ -28,7 +28,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about this learner that the statistical audit attacks."""
     yield from recipe(NAME, [TWO], [TWO], answers=False, canary=False, coins=())
     for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns(NAME, {**TWO, "public_columns": (1,)}, by=calibration)

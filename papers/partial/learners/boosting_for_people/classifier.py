@@ -1,4 +1,4 @@
-"""Boosting for People: boosting of half-spaces that are learned privately in each round."""
+"""Train Boosting for People: boosting of half-spaces that are learned privately in each round."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .noise import PeopleNoise, people_noise
 
 @kernel(rows=0)
 def append_ones(points: Floats) -> Floats:
-    """Transpose points, of shape (n_columns, n_rows), to rows with a 1 at the end of each."""
+    """Transpose `points` from shape (n_columns, n_rows), and append a 1 to each row."""
     return np.ascontiguousarray(np.column_stack([points.T, np.ones(points.shape[1])]))
 
 
 @kernel(rows=0)
 def positive_scores(rows: Floats, coefficients: Floats) -> Bools:
-    """Return which rows have a linear score above 0."""
+    """Return which rows have a positive linear score."""
     return times(rows, coefficients) > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
-    """BRC with learned half-spaces in place of random ones.
+    """A vote of half-spaces as in BRC, but the half-spaces are learned instead of random.
 
     Each round fits a logistic regression to the weighted private columns by objective perturbation,
     and then estimates its weighted error with noise. The votes are combined as in BRC. Shen et al.
-    also compare with the combination of Dwork, Rothblum and Vadhan (2010), which is not implemented
+    also compare with the combination of Dwork, Rothblum and Vadhan (2010). It is not implemented,
     because the paper does not give its constants (papers/partial/README.md, C7).
 
     Parameters
@@ -76,7 +76,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
 
 class _LearnedHalfSpaces:
-    """Proposes in each round a logistic regression, fitted by objective perturbation."""
+    """Proposer that fits a logistic regression in each round, by objective perturbation."""
 
     def __init__(
         self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
@@ -102,9 +102,10 @@ class _LearnedHalfSpaces:
         return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
     def _weigh_rows(self, t: int, weights: Floats) -> Floats:
-        """Return the total weight of the records of each row in round `t`.
+        """Return the total weight of each row's records in round `t`.
 
-        With ``published``, each record's weight gets noise first and is clipped to the caps.
+        `weights` has the weight of one record of each row. With ``published``, the weight of each
+        record first gets noise and is clipped to the caps.
         """
         if self._noise.weight_scale == 0:
             return weights * self._counts

@@ -1,4 +1,4 @@
-"""The noise of Boosting for People: of its classifiers, of their errors, and of the weights.
+"""Calibrate the noise of Boosting for People: for its classifiers, their errors, and the weights.
 
 Proofs: papers/partial/proofs.md, 'Boosting for People'.
 """
@@ -21,18 +21,18 @@ from .._half_spaces_noise import BRCNoise
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
 
-# The share of a classifier's ε that pays for the change of the Jacobian, which the penalty limits.
-# The rest pays for the noise vector of the classifier.
+# The share of a classifier's ε that pays for the change of the Jacobian, which the penalty limits;
+# the other part pays for the noise vector of objective perturbation.
 CURVATURE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class PeopleNoise:
-    """The noise of the error, the classifier and the weights of each of T rounds.
+    """The noise of the classifier, its error, and the weights, in each of T rounds.
 
-    Proved: each classifier and each error gets ε/(2T). Published: each classifier, each error, and
-    the weights for each classifier get ε/(3T). The weights need no noise, as the proof shows; only
-    published ones get Laplace noise, with the scale `weight_scale` (otherwise 0).
+    With ``proved``, each classifier and each error gets ε/(2T), and weights have no noise, because
+    the proof needs none. With ``published``, the classifier, its error and the weights of a round
+    get ε/(3T) each; the weights get Laplace noise of scale `weight_scale`.
     """
 
     error: BRCNoise
@@ -42,7 +42,7 @@ class PeopleNoise:
     calibration: str
 
     def weights_call(self, t: int) -> Call:
-        """Return the call that releases the weights of all records in round `t` (from 0)."""
+        """Return the mechanism call that releases all weights in round `t`, counted from 0."""
         if self.weight_scale == 0:
             return EXACT
         spread = self.error.largest - self.error.smallest
@@ -57,13 +57,13 @@ class PeopleNoise:
         return call_of(entry)
 
     def classifier_call(self, t: int) -> Call:
-        """Return the call that releases the classifier of round `t` (from 0)."""
+        """Return the mechanism call that releases the classifier of round `t`, counted from 0."""
         if not is_private(self.epsilon):
             return EXACT
         return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Return the statement of a fit; see :meth:`BRCNoise.statement`."""
+        """Return the privacy statement of a fit; for arguments see :meth:`BRCNoise.statement`."""
         calls = [
             call
             for t in range(self.error.n_rounds)
@@ -95,8 +95,8 @@ def people_noise(
 ) -> PeopleNoise:
     """Calibrate Boosting for People on d = `n_columns` private columns.
 
-    A row [x, 1] of scaled columns has an L2 norm of at most √(d + 1). `smallest` and `largest` are
-    the caps of a weight; ε may be infinite.
+    The rows of a regression are [x, 1] with scaled columns x, so their L2 norm is at most √(d + 1).
+    `smallest` and `largest` are the caps of a weight; ε may be infinite.
     """
     parts = 3 if calibration == PUBLISHED else 2
     share = epsilon / parts

@@ -1,4 +1,4 @@
-"""Registry entry of BRC."""
+"""Define the registry entry of BRC."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ class Parameters(HalfSpaceParameters):
     intercept: str = parameter("uniform", choices=("uniform", "zero", "threshold", "em"))
     intercept_share: float = share(0.5, used_with={"intercept": ("em",)})
     estimate: str = parameter("error", choices=("error", "edge"))
-    # The contract check does not try `adaboost`, which has no noise: a private fit refuses it.
+    # The contract check tries only `clipped`: a private fit refuses `adaboost`, which has no noise.
     weights: str = parameter("clipped", choices=("clipped", "adaboost"), tried=("clipped",))
     algorithm: str = parameter("auto", choices=("auto", "private"))
-    n_kept: int | None = parameter(None, int, low=1, tried=(1, 3))  # it must be at most n_rounds
+    n_kept: int | None = parameter(None, int, low=1, tried=(1, 3))  # at most n_rounds
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 

@@ -1,4 +1,4 @@
-"""Contract cases and attacks for BRC."""
+"""Define the cases of the contract check and the attacks of the audit for BRC."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NAME = "brc"
 THREE: Mapping[str, Any] = {"n_rounds": 3}
 PARTIAL = {"public_columns": (1,)}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that BRC releases; a test checks this on the cases below.
 RELEASED = {NUMBERS, POINTS}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call of BRC."""
     return [
         Case(NAME, THREE),
         Case(NAME, {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
@@ -36,9 +36,10 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about BRC that the statistical audit attacks."""
     yield from recipe(NAME, [THREE], [THREE], canary=False, coins=())
-    # The statement does not cover this attack: it changes a label, which is public here.
+    # This attack shows the limit of the claim: it changes a label, which is public here, so the
+    # private-columns statement does not cover it.
     beyond = claim_by_fits(NAME, PROVED, {**THREE, **PARTIAL}, 400, flipped_label)
     yield replace(beyond, stated=PRIVATE_COLUMNS)
     for calibration in (PROVED, PUBLISHED):

@@ -1,4 +1,4 @@
-"""BRC: boosting of random half-spaces (Shen, Krishnaswamy, Kulkarni and Munagala)."""
+"""Train BRC: boosting of random half-spaces (Shen, Krishnaswamy, Kulkarni and Munagala)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
 from . import Parameters
 
-# Errors in Algorithm 1 are clipped this far from 0 and 1, so that α is finite.
+# Algorithm 1 clips errors to [SMALLEST_ERROR, 1 − SMALLEST_ERROR], so that α is finite.
 SMALLEST_ERROR = 1e-9
 
 project_kernel = kernel(project_rows, rows=1)
@@ -36,7 +36,7 @@ project_kernel = kernel(project_rows, rows=1)
 
 @kernel(rows=0)
 def positive_side(sums: Floats, t: int, intercept: float) -> Bools:
-    """Return which rows are in half-space `t`; `sums` has their projections on each normal."""
+    """Return which rows are in half-space `t`; ``sums[t]`` has the projections on its normal."""
     return sums[t] + intercept > 0
 
 
@@ -47,45 +47,49 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
     Columns are scaled to [−1, 1]. Each round draws a half-space without reading the data, estimates
     its weighted error with noise, and gives its vote the weight
     :math:`\alpha_t = \frac12 - \mathrm{err}_t`. The weights of records that it classifies wrongly
-    are multiplied by :math:`e^{\alpha_t}`, unless the result is not between `smallest` and
-    `largest`.
+    are then multiplied by :math:`e^{\alpha_t}`; a weight that would leave the range from
+    `smallest` to `largest` does not change.
 
-    With public columns (Algorithm 2), half-spaces are in the private columns. In each round there
-    is also a logistic regression on the public columns, and the classifier with the larger \|α\|
-    votes; the guarantee is about the private columns of a record. Without public columns (Algorithm
-    3), the guarantee is about replacing a record.
+    With public columns (Algorithm 2), half-spaces are in the private columns. Each round also has a
+    logistic regression on the public columns, and the classifier with the larger \|α\| votes. The
+    guarantee is then for neighbours that differ in the private columns of one record. Without
+    public columns (Algorithm 3), the guarantee is for replace-one neighbours.
 
     Parameters
     ----------
     n_rounds : int
         T, the number of rounds.
     largest, smallest : float
-        The caps of a record's weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+        The upper and lower cap of a record's weight: c₂ ≥ 1 and 1/c₁ ≤ 1.
     intercept : str
-        ``uniform``: drawn uniformly from −1 to 1. ``zero``: 0. ``threshold``: the half-space is a
-        threshold on one random column, drawn uniformly between its bounds (the paper's toy
-        example). ``em``: chosen from −R to R by the exponential mechanism, where R is the sum of
-        the absolute coefficients (only with ``proved``).
+        The intercept of a half-space. ``uniform``: drawn uniformly from −1 to 1. ``zero``: 0.
+        ``threshold``: the half-space is a threshold on one random column, drawn uniformly between
+        the bounds of the column (the paper's toy example). ``em``: chosen from −R to R by the
+        exponential mechanism, where R is the sum of the absolute coefficients (only with
+        ``proved``).
     intercept_share : float
-        Share of the budget for the choices of ``em``.
+        Share of the budget that pays for choosing intercepts with ``em``.
     estimate : str
-        ``error``, as in the paper; or ``edge``, the mean of w(½ − [wrong]) over the records with
-        weights w (only with ``proved``). Edges need less noise while weights are small
+        The estimated quantity of a half-space. ``error``: the weighted error, as in the paper.
+        ``edge``: the mean, over records with weights w, of w/2 for right and −w/2 for wrong records
+        (only with ``proved``). Edges need less noise while weights are small
         (papers/partial/proofs.md, 'Edge').
     weights : str
-        ``clipped``; or ``adaboost``: Algorithm 1 with random half-spaces in all columns, only at
-        ε = ∞.
+        ``clipped``: weights are in the range from `smallest` to `largest`. ``adaboost``: weights
+        follow Algorithm 1, with random half-spaces in all columns (only at ε = ∞).
     algorithm : str
         ``auto``: Algorithm 2 if public columns are given, else Algorithm 3. ``private``: Algorithm
         3 with all columns, even if some are public.
     n_kept : int or None
-        How many of the first rounds vote; all rounds are trained and cost budget. None: all.
+        Number of rounds, counted from the first, that vote; None means all rounds. All `n_rounds`
+        rounds are trained and spend budget.
     public_columns : sequence of int or None
-        Positions of public columns; the label is public then. None: nothing is public.
+        Positions of public columns. With a sequence, even an empty one, the label is public, too;
+        with None nothing is public.
     epsilon : float
-        ε, above 0; infinite: no noise (half-spaces are still random).
+        ε, above 0. At ∞ there is no noise, but half-spaces are still random.
     delta : float
-        0: Laplace noise. Above 0, with ``proved``: Gaussian noise.
+        With δ = 0 the noise is Laplace noise; with δ > 0 and ``proved`` it is Gaussian noise.
     calibration : str
         ``proved`` or ``published``: see :class:`~.._half_spaces_noise.BRCNoise`.
     n_bins, bounds, classes, random_state
@@ -149,7 +153,10 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
 
 
 class _RandomHalfSpaces:
-    """Proposes half-spaces that are drawn before the data are read, except intercepts of ``em``."""
+    """Proposer of random half-spaces.
+
+    It draws them without the records, except that `propose` chooses the intercepts of ``em``.
+    """
 
     def __init__(
         self,
@@ -183,7 +190,7 @@ class _RandomHalfSpaces:
         return self.half_space(t)
 
     def half_space(self, t: int) -> HalfSpace:
-        """Return the half-space of round `t`, with its present intercept."""
+        """Return the half-space of round `t` with its present intercept."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
         positive = positive_side(self._sums, t, intercept) if chosen else self._sides[t]
@@ -192,7 +199,8 @@ class _RandomHalfSpaces:
     def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
         """Draw a threshold in [−R, R] with a density proportional to e^{η·utility}.
 
-        This is the exponential mechanism with the rate η of the call.
+        This is the exponential mechanism; η is the rate of `call`, and R the largest possible
+        projection.
         """
         reach = float(np.abs(self._coefficients[t]).sum())
         pieces = weights.utility(self._sums[t], self._positive, reach)
@@ -202,7 +210,7 @@ class _RandomHalfSpaces:
 def _run_adaboost(
     spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
 ) -> list[Vote]:
-    """Run Algorithm 1 (AdaBoost) on random half-spaces, without noise and caps."""
+    """Run Algorithm 1 (AdaBoost) on random half-spaces, without noise and without caps."""
     votes = []
     weights = np.ones(len(counts))
     for t in range(n_rounds):
@@ -213,7 +221,8 @@ def _run_adaboost(
         error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
         alpha = log((1 - error) / error)
         weights = np.where(wrong, weights * exp(alpha), weights)
-        # Rescale the weights so that none overflows; errors are relative and do not change.
+        # Divide all weights by the largest one, so that no weight overflows; relative errors do not
+        # change.
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
     return votes

@@ -1,4 +1,4 @@
-"""Registry entry of PATE."""
+"""Define the registry entry of PATE."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Parameters:
     """Hyperparameters of PATE."""
 
     n_teachers: int = parameter(50, low=1, size=True)
-    # A fit needs at least as many answers as records. So the contract check tries values that are
-    # not below the number of records of its tables.
+    # A fit needs at least as many answers as records. So the contract check tries only values that
+    # are not below the number of records in its tables.
     n_answers: int | None = parameter(None, int, low=1, tried=(10, 30))
 
 

@@ -1,4 +1,4 @@
-"""Contract cases and attacks for PATE."""
+"""Define the cases of the contract check and the attacks of the audit for PATE."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 NAME = "pate"
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that PATE releases; a test checks this on the cases below.
 RELEASED = {CHOICES}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call of PATE."""
     return [
-        # Try several teachers: if a record's private columns change, all teachers may change their
-        # votes on this record, so its answer changes more than the answers about other records.
+        # The cases have several teachers. If the private columns of a record change, all teachers
+        # may change their votes about this record, but only one teacher its votes about other
+        # records.
         Case(NAME, {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
         Case(
             NAME, {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
@@ -30,8 +31,8 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
-    # The attack uses the answers about training records, which the fit gives.
+    """Yield the privacy claims about PATE that the statistical audit attacks."""
+    # The attack reads the answers about training records, which a fit releases through the student.
     five = {"n_teachers": 5, "public_columns": ()}
     for calibration in (PROVED, PUBLISHED):
         yield claim_by_answers(NAME, calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)

@@ -1,4 +1,4 @@
-"""PATE with public columns (Shen et al., §7).
+"""Train PATE with public columns (Shen et al., §7).
 
 Teachers vote by the private columns; a student learns from public columns and noisy votes.
 """
@@ -46,13 +46,15 @@ NOT_OBJECT = "the model object itself, which holds the teachers: what is protect
 def pate_statement(
     *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
-    """Calibrate PATE, and return its statement, whose ledger has the noise of the answers.
+    """Return the privacy statement of PATE, whose ledger has the calibrated noise of the answers.
 
-    `n_answers` is the number of answers that ε pays for, and `public` the public columns.
+    `n_answers` is the number of answers that ε pays for, and `public` the positions of public
+    columns.
     """
     published = calibration == PUBLISHED
     full = answers_l1(n_answers, n_teachers)
-    # The paper's noise is for a single answer, and for the change of a single teacher's vote.
+    # The paper scales the noise for one answer, in which one teacher changes its vote. Proved noise
+    # covers all answers, and all teachers' votes about the changed record.
     bound = margins_l1() if published else full
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
@@ -81,9 +83,9 @@ def pate_statement(
 class _OwnRows:
     """Remembers the rows of a fit, and whether they were scored after the fit.
 
-    Rows are recognised if they are the same object or share memory, never by their values: a
-    reaction that depends on values would reveal them. So copies of the rows are not recognised, nor
-    are the training rows of a model that was pickled.
+    Rows are recognised if they are the same object or share memory, never by their values, because
+    a warning that depends on values would reveal them. So copies of the rows are not recognised,
+    and a model that was pickled does not recognise the rows of its fit.
     """
 
     def __init__(self, X: object) -> None:
@@ -91,7 +93,7 @@ class _OwnRows:
         self._given: Callable[[], Any] | None
         try:
             self._given = weakref.ref(X)
-        except TypeError:  # X cannot have weak references, for example a list
+        except TypeError:  # A list, for example, cannot have weak references.
             self._given = lambda: X
 
     def __repr__(self) -> str:
@@ -112,7 +114,7 @@ class _OwnRows:
 class _Answers:
     """The rows that were answered after the fit, and the number of answers that ε pays for.
 
-    A copy (by pickle, `copy.deepcopy` or a fork of the process) does not know how many answers the
+    A copy (by pickle, `copy.deepcopy` or a fork of the process) cannot count the answers that the
     original gives. If each gave the full number, there would be more answers than ε pays for. So
     copies answer no new rows.
     """
@@ -148,30 +150,30 @@ class _Answers:
 class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     """A student that learns from public columns and noisy votes of teachers on private columns.
 
-    Teachers are logistic regressions of the label on the private columns; each is trained on its
-    own part of the records. All teachers vote on each training record and each scored row. The
-    answer about a row is the noisy majority of the votes. The student is a logistic regression on
-    the public columns and the answer.
+    Teachers are logistic regressions of the label on the private columns. The records are divided
+    into parts, one for each teacher. All teachers vote on each training record and each scored row.
+    The answer about a row is the noisy majority of the votes. The student is a logistic regression
+    on the public columns and the answer.
 
-    The noise in the answer about a training record is drawn for this record. If it depended on the
-    record's bins, equal answers would reveal equal bins. The noise in the answer about a scored row
-    is a function of its private bins and a secret key, so that the same row always gets the same
-    answer and is paid for once. (No curator draws this noise, but the same ledger entry pays for
-    it.) So training records must not be scored: rows with different answers would have different
-    bins for certain. If the rows of the fit are scored, there is a warning, and ``privacy_`` has
-    the status ``refuted`` from then on.
+    The noise in the answer about a training record is drawn for this record: if the noise depended
+    on the record's bins, equal answers would reveal equal bins. The noise in the answer about a
+    scored row is a function of its private bins and a secret key, so that the same row always gets
+    the same answer, which is paid for once. (No curator draws this noise, but the same ledger entry
+    pays for it.) Training records must not be scored, because two records with different answers
+    would have different bins for certain. If the rows of the fit are scored, the model warns, and
+    ``privacy_`` has the status ``refuted`` from then on.
 
     Parameters
     ----------
     n_teachers : int
-        K, the number of teachers; no more than there are records.
+        K, the number of teachers. It is reduced to the number of records if it is larger.
     n_answers : int or None
-        Q, the number of answers that ε pays for: about training records and distinct scored rows.
-        None: twice the number of records.
+        Q, the number of answers that ε pays for: one for each training record, and one for each
+        scored row with distinct private bins. None means twice the number of records.
     public_columns : sequence of int
-        Positions of public columns; required. If it is empty, only the label is public.
+        Positions of public columns; required. If the sequence is empty, only the label is public.
     epsilon : float
-        ε of all answers together (with ``proved``), above 0; infinite: no noise.
+        ε, above 0; with ``proved`` it covers all answers together. At ∞ there is no noise.
     delta : float
         Must be 0.
     calibration : str
@@ -185,9 +187,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         The student: a linear score of the scaled public columns and, as the last input, the answer
         (−1 or +1).
     n_features_used_ : int
-        Number of all columns.
+        Number of columns, because public and private columns are all used.
     n_records_ : int
-        Number of training records (the sum of the counts).
+        Number of training records.
     """
 
     _learner = "pate"
@@ -196,11 +198,11 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         "with noise; only answers are private"
     )
 
-    # These attributes stay with the data owner and are not released.
+    # Attributes that stay with the data owner when a model is released or saved.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
-    # Training records already have answers; scoring them would cost second answers. With this flag
-    # the pipeline does not score them.
+    # The flag tells the pipeline not to score training records: they already have answers, and a
+    # score would cost a second answer.
     scores_cost_answers = True
 
     public_columns: Sequence[int] | None = None
@@ -208,7 +210,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     def check_answers(self, n_records: int, codes: Codes) -> None:
         """Check before training that ε pays for enough answers to train and to score `codes`.
 
-        Raises ValueError if `n_answers` is below `n_records` plus the number of distinct rows.
+        Raises ValueError if `n_answers` is below `n_records` plus the number of rows of `codes`
+        with distinct private bins.
         """
         private = list(
             Roles.from_positions(self._learner, self.public_columns, codes.shape[1]).private
@@ -226,7 +229,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return fitted
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score rows by the student; each row that was not scored before costs one answer.
+        """Score rows by the student; each row with new private bins costs one answer.
 
         See :meth:`privcurve.learners.base.CodedClassifier.decision_function`.
         """
@@ -242,7 +245,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """The guarantee of all answers that ε pays for, whether they were given or not yet."""
+        """The guarantee of all answers that ε pays for, including answers not given yet."""
         statement = super().privacy_
         if not (statement.private and self._own_rows.answered):
             return statement
@@ -276,7 +279,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         if not call.private:
             curator = Curator(np.random.default_rng(0))
         self._roles, self._own_rows = roles, _OwnRows(records.codes)
-        # Sort the records: the order and the counts of rows must not affect the teachers' parts.
+        # Sort the records, because the order and the counts of rows must not affect which records
+        # each teacher gets.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
         places = np.repeat(order, counts[order])
@@ -284,7 +288,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         with one_thread():
             parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
-            # Repeat the margin of a row for each of its records, as each gets independent noise.
+            # A row may count several records. Repeat its margin for each record, because each
+            # record's answer gets independent noise.
             margins = _count_margins(rows, self._teachers)[places]
             positive = curator.signs(call, margins, places)
             self.student_ = self._train_student(codes[places], signs[places], positive)
@@ -295,14 +300,17 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return statement
 
     def _private_rows(self, codes: Codes) -> Floats:
-        """Return the rows of scaled private columns, with a 1 at the end."""
+        """Return the scaled private columns of each row, with a 1 appended for the intercept."""
         columns = list(self._roles.private)
         return np.column_stack(
             [scale_codes(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
         )
 
     def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
-        """Train the student on the public columns of all records and the answers about them."""
+        """Train the student on the public columns of all records and the answers about the records.
+
+        `positive` says which answers are positive.
+        """
         public = list(self._roles.public or ())
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
@@ -318,7 +326,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         return self.student_.score(inputs)
 
     def _ask(self, codes: Codes) -> Floats:
-        """Return the answer about each row, −1 or +1, and charge the new answers."""
+        """Return the answer about each row, −1 or 1, and charge the answers that are new."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
@@ -333,15 +341,15 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
 
 
 def _draw_laplace(key: bytes, row: bytes) -> float:
-    """Return standard Laplace noise that is a fixed function of a secret key and a row."""
+    """Return Laplace noise of scale 1 that is a fixed function of a secret key and a row."""
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
-    # A number strictly between 0 and 1.
+    # A number strictly between 0 and 1, because the logarithm of 0 is infinite.
     u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
     return log(2 * u) if u < 0.5 else -log(2 * (1 - u))
 
 
 def _count_margins(rows: Floats, teachers: Floats) -> Floats:
-    """Return for each row the number of votes for + minus the number of votes for −."""
+    """Return, for each row, the number of positive votes minus the number of negative votes."""
     right = sum((times(rows, teacher) > 0).astype(np.int64) for teacher in teachers)
     return np.asarray(2.0 * right - len(teachers))
 
@@ -349,7 +357,8 @@ def _count_margins(rows: Floats, teachers: Floats) -> Floats:
 def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:
     """Train a logistic regression (C = 1, intercept not penalised) on each part of the records.
 
-    Returns the coefficients and the intercept of each teacher, of shape (n_teachers, n_inputs + 1).
+    Returns the coefficients and the intercept of each teacher, of shape (n_teachers, n_columns +
+    1).
     """
     inputs = rows[:, :-1]
     teachers = [regress(inputs[part], signs[part], np.ones(len(part))) for part in parts]

@@ -1,4 +1,4 @@
-"""Registry entry of DP bagging."""
+"""Define the registry entry of DP bagging."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Parameters(PenaltyParameters):
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     teachers, queries = setting["n_teachers"], setting["n_queries"]
     rows_read = 10 * n_rows + float(teachers) * float(queries)
     return 0.01 + 2.2e-9 * float(setting["n_partitions"]) * rows_read * n_columns

@@ -1,4 +1,4 @@
-"""DP bagging: a student learns from noisy votes of teachers, each trained on a part of records."""
+"""Train DP bagging: a student learns from noisy votes of teachers, which divide the records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 from . import Parameters
 from .kernel import add_votes
 
-# A teacher with fewer records would learn nothing, so small tables have fewer teachers.
-# The number of teachers depends only on the number of records, which is public.
+# A teacher with fewer records would learn nothing. So a small table has fewer teachers; their
+# number depends only on the number of records, which is public.
 FEWEST_RECORDS = 10
 
-# Number of passes of a teacher over its records; more passes hardly change its votes.
+# Number of passes of a teacher over its records. With more passes its votes hardly change.
 N_PASSES = 10
 
-# Name of a call in the ledger.
+# Name of a mechanism call in the ledger, with the number of the answer.
 ANSWER = "answer {} of the teachers"
 SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 
@@ -36,7 +36,10 @@ SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 def collect_votes(
     codes: Codes, signs: Signs, order: Ints, ends: Ints, bin_starts: Ints, pool: Codes
 ) -> Ints:
-    """Train the teachers of one partition, and return their net votes on each row of the pool."""
+    """Train the teachers of one partition, and return the sum of their votes on each row of `pool`.
+
+    A vote is 1 or −1. `order` and `ends` divide the records among the teachers (:func:`add_votes`).
+    """
     votes = np.zeros(len(pool), dtype=np.int64)
     add_votes(codes, signs, order, ends, bin_starts, N_PASSES, pool, votes)
     return votes
@@ -53,16 +56,16 @@ def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
 class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     """A student that learns from noisy votes of teachers (Jordon, Yoon and van der Schaar 2019).
 
-    The records are divided at random into `n_teachers` parts, `n_partitions` times, and a teacher
-    (a logistic model) is trained on each part. All teachers vote on a pool of `n_queries` rows that
-    are drawn from the domain, with each bin of a column equally likely. The answer about a row is
-    the noisy majority of the votes. The model, a logistic regression, is trained on the pool with
-    these answers, so it reads no record.
+    The learner divides the records at random into `n_teachers` parts, `n_partitions` times, and
+    trains a teacher (a logistic model) on each part. All teachers vote on a pool of `n_queries`
+    rows, which are drawn from the domain with equal probabilities of the bins of a column. The
+    answer about a row is the noisy majority of the votes. The student, a logistic regression, is
+    trained on the pool with these answers, so it reads no record.
 
     A record is in one part of each partition, so in each partition it affects one of `n_teachers`
-    votes. The mean vote over the partitions therefore has the same sensitivity for any number of
-    partitions. The accounting uses only this fact, not the votes; the paper's moments accountants,
-    whose ε depends on the votes, are not supported (docs/research/competitors.md).
+    votes. The sensitivity of the mean vote over the partitions is therefore the same for any number
+    of partitions. The accounting uses only this fact, not the votes. The paper's moments
+    accountants, in which ε depends on the votes, are not supported (docs/research/competitors.md).
 
     At ε = ∞ the answers have no noise, and partitions and pool come from a fixed seed, so that a
     fit is deterministic.
@@ -70,7 +73,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     Parameters
     ----------
     n_teachers : int
-        Number of parts of a partition (the paper's n). There are fewer if a part would have less
+        Number of parts of a partition (the paper's n). It is reduced if a part would have fewer
         than ten records.
     n_partitions : int
         k, the number of partitions.
@@ -79,9 +82,10 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     C : float
         Inverse strength of the student's L2 penalty.
     epsilon : float
-        ε, above 0; infinite: no noise.
+        ε, above 0. At ∞ there is no noise.
     delta : float
-        0: Laplace noise on the votes. Above 0: randomised answers, which cost less in composition.
+        With δ = 0 the votes get Laplace noise; with δ > 0 answers are randomised, which costs less
+        in the composition of all answers.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state
@@ -90,13 +94,12 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        Coefficients of the student, for the one-hot encoded columns.
+        Coefficients of the student, for the columns after one-hot encoding.
     intercept_ : float
     n_features_used_ : int
         Number of nonzero coefficients.
     n_records_ : int
-        Number of training records (the sum of the counts). It is public: replace-one neighbours
-        have equally many records.
+        Number of training records. It is public, because replace-one neighbours have the same.
     """
 
     _learner = "dp_bagging"
@@ -119,9 +122,9 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
         self.n_records_ = records.n
 
     def _poll(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
-        """Return the net votes (for + minus for −) on each row of the pool: the mean of partitions.
+        """Return the mean over the partitions of the sum of votes on each row of the pool.
 
-        `shuffled` returns a random permutation of its argument.
+        `shuffled` is a function that returns a random permutation of its argument.
         """
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))

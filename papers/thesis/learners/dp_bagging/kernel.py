@@ -1,4 +1,4 @@
-"""The teachers of DP bagging: many small logistic models, and their votes."""
+"""Train the teachers of DP bagging, which are many small logistic models, and let them vote."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def add_votes(
     pool: NDArray[Any],
     votes: Ints,
 ) -> None:
-    """Train the teachers of one partition, and add their votes on the rows of a pool to `votes`.
+    """Train the teachers of one partition, and add their votes on the rows of `pool` to `votes`.
 
-    A vote is +1 for a score above 0, else −1. A teacher is a logistic model of the one-hot encoded
-    columns, trained by `n_passes` passes of stochastic gradient descent over its records in the
-    given order. Teacher i has the records ``order[ends[i - 1] : ends[i]]``, and depends only on
-    these.
+    A vote is 1 for a score above 0, else −1. A teacher is a logistic model of the columns after
+    one-hot encoding; it makes `n_passes` passes of stochastic gradient descent over its records in
+    the given order. Teacher i has the records ``order[ends[i - 1] : ends[i]]``, and depends on no
+    other records.
     """
     n_columns = codes.shape[1]
     weights = np.zeros(bin_starts[-1])
@@ -36,7 +36,7 @@ def add_votes(
     for end in ends:
         weights[:] = 0.0
         for t in range(n_passes):
-            # A row has n_columns ones, so this step is far below the limit of stability.
+            # A one-hot row has n_columns ones, so gradient descent is stable with this step.
             step = 2.0 / (n_columns * (1.0 + t))
             for i in range(start, end):
                 row = codes[order[i]]

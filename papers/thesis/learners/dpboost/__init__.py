@@ -1,4 +1,4 @@
-"""Registry entry of DPBoost."""
+"""Define the registry entry of DPBoost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Parameters:
     n_trees: int = parameter(50, low=1, size=True)
     trees_per_ensemble: int = parameter(50, low=1)
     max_depth: int = parameter(6, low=1, high=12, size=True)
-    # The value 1 is not tried, because all trees but the first are 0 then.
+    # The contract check does not try the value 1, because all trees but the first are 0 then.
     learning_rate: float = part(0.1, tried=(1e-3, 1 - 1e-3))
     regularisation: float = parameter(0.1, low=0)
     chunks: str = parameter("geometric", choices=("geometric", "equal"))
@@ -25,12 +25,11 @@ class Parameters:
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the estimated seconds of a fit: see `LearnerEntry.seconds`."""
     n_trees = float(setting["n_trees"])
     each = min(n_trees, float(setting["trees_per_ensemble"]))
     depth = int(setting["max_depth"])
-    # `nodes` is for noise and gains. `records` is for histograms, in which each record is counted
-    # once per ensemble, and for the scores by all earlier trees.
+    # The seconds `nodes` are for noise and gains. The seconds `records` are for histograms, which
+    # count each record once per ensemble, and for the scores by all earlier trees.
     nodes = 3e-6 * 2**depth * n_columns / 14
     records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
     return 5e-3 + n_trees * (nodes + records)

@@ -1,4 +1,4 @@
-"""Contract cases and attacks for DPBoost."""
+"""Define the cases of the contract check and the attacks of the audit for DPBoost."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from privcurve.audit.fits import CHOICES, NUMBERS
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE
 
 NAME = "dpboost"
-# Table sizes that give trees of ten records: there a replaced record uses half of a gain's bound.
+# Table sizes of the contract check. The last one gives trees of ten records, for which replacing a
+# record can change a gain by half of its bound.
 MANY = (1, 2, 3, 40)
-# Two ensembles of two trees each.
+# A setting with two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 
-# The kinds of answers that a fit asks of the curator.
+# Kinds of noisy answers that DPBoost releases; a test checks this on the cases below.
 RELEASED = {CHOICES, NUMBERS}
 
 
 def contract() -> list[Case]:
-    """Return settings for the contract check, which together reach all mechanism calls."""
+    """Return settings for the contract check; together they reach every mechanism call."""
     return [
         Case(NAME, GRADIENT, sizes=MANY),
         Case(NAME, {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
@@ -31,13 +32,15 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield the claims that the statistical audit attacks."""
+    """Yield the privacy claims about DPBoost that the statistical audit attacks."""
     one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
-    # From so many trainings the attack would detect noise that is drawn in single precision.
+    # This number of trainings is large enough that the attack would detect noise drawn in single
+    # precision.
     yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
     yield claim_by_answers(NAME, PUBLISHED, one)
-    # The published noise is for an added record, but ignores that this changes the trees' records.
+    # The paper scales the noise for an added record, but ignores that an added record also moves
+    # other records from tree to tree.
     fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
     yield claim_by_answers(
         NAME, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE

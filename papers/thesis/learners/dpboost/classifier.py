@@ -1,4 +1,4 @@
-"""DPBoost: private gradient boosted trees with filtered gradients and clipped leaves."""
+"""Train DPBoost: private gradient boosted trees with filtered gradients and clipped leaves."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ from .noise import (
 
 THRESHOLD = "threshold"
 
-# Gradients, from −1 to 1, are rounded to integer multiples of this unit.
-# Their sums over up to MOST_RECORDS records are then exact in float64, in any order.
+# Gradients in [−1, 1] are rounded to integer multiples of this unit. A float64 then represents the
+# sum of up to MOST_RECORDS gradients exactly, in any order of addition: 21 + 32 = 53 bits.
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
-# For probabilities, scores (mean labels) are clipped to ± this: no probability is below 1/20.
+# A score estimates the mean label and is clipped to [−SUREST, SUREST] before it becomes a
+# probability, so that probabilities are between 1/20 and 19/20.
 SUREST = 0.9
 
 
-Rows = tuple[NDArray[Any], Floats, Floats]  # bins, gradients, weights
+Rows = tuple[NDArray[Any], Floats, Floats]  # (bins, gradients, weights) of the rows of a tree
 
 
 def grow(rows: Rows, starts: Ints, depth: int, thresholds: bool, rest: float, *by: Any) -> Floats:
-    """Choose the splits of a tree, and return the values of its leaves, −S/(n + λ).
+    """Choose the splits of a tree, and return the value −S/(n + λ) of each leaf.
 
     S is the sum of the gradients in a leaf, n their number, and λ is `rest`. An empty leaf has the
-    value 0, even if λ = 0. `by` has the remaining arguments of `grow_tree`.
+    value 0, even if λ = 0. `by` are the remaining arguments of `grow_tree`.
     """
     sums, totals = grow_tree(*rows, starts, depth, thresholds, rest, *by)
     return -sums / np.where(totals > 0, totals + rest, 1.0)
@@ -56,10 +57,10 @@ def grow(rows: Rows, starts: Ints, depth: int, thresholds: bool, rest: float, *b
 def chunk_of(
     bins: NDArray[Any], signs: Signs, start: int, stop: int, trees: Trees, values: Floats
 ) -> Rows:
-    """Return the bins, gradients and weights of the records `start` to `stop` after some trees.
+    """Return the bins, gradients and weights of the records from `start` to `stop` (exclusive).
 
-    A record with an absolute gradient above `GRADIENT_BOUND` is left out; this depends only on the
-    record itself.
+    The gradients are at the scores of the given `trees` with leaf `values`. A record with an
+    absolute gradient above `GRADIENT_BOUND` is left out; this depends only on the record itself.
     """
     chunk = bins[start:stop]
     scores = np.zeros((len(chunk), 1))
@@ -69,10 +70,15 @@ def chunk_of(
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
 
-# Splits are chosen with noise and opened; leaf values have no noise yet and stay sealed.
+# The mechanism releases only the splits, which are chosen with noise. Leaf values have no noise
+# yet, so they stay sealed.
 @partial(mechanism, released=False)
 def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
-    """Grow a tree on a chunk of records, and return its leaf values, clipped to ±`bound`."""
+    """Grow a tree on a chunk of records, and return its leaf values, clipped to [−bound, bound].
+
+    `chunk` are the arguments of :func:`chunk_of`, `growth` the arguments of :func:`grow` after
+    `rows`.
+    """
     return np.clip(grow(chunk_of(*chunk), *growth), -bound, bound)
 
 
@@ -82,44 +88,47 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
 
     Trees are grouped in ensembles. Each ensemble divides the records at random among its trees, and
     each tree fits the gradients :math:`g = f(x) - y` of the score f of all earlier trees. A split
-    has the gain :math:`S_L^2/(n_L+\lambda) + S_R^2/(n_R+\lambda)`, with the sums S of the gradients
-    on both sides, and is chosen by the exponential mechanism or permute-and-flip. The value of a
-    leaf is :math:`-S/(n+\lambda)`, clipped to :math:`\pm(1-\eta)^{t-1}` in tree t, plus Laplace
-    noise. A tree leaves out records with an absolute gradient above 1, the largest gradient in the
-    first tree. The score is the sum of η times the leaf values.
+    has the gain :math:`S_L^2/(n_L+\lambda) + S_R^2/(n_R+\lambda)`, where S is the sum of the
+    gradients on a side and n their number. It is chosen by the exponential mechanism or
+    permute-and-flip. The value of a leaf in tree t is :math:`-S/(n+\lambda)`, clipped to
+    :math:`\pm(1-\eta)^{t-1}`, plus Laplace noise. A tree leaves out records with an absolute
+    gradient above 1, the largest gradient in the first tree. The score of a row is η times the sum
+    of its leaf values.
 
-    Unlike in public implementations, only these choices and values depend on the data: the first
-    prediction is 0 and not the mean label, trees have a fixed depth, all bins of the domain are
-    candidates, and the records of a tree are drawn before any is left out.
+    Unlike in public implementations, only the splits and leaf values depend on the data: the first
+    prediction is 0 instead of the mean label, trees have a fixed depth, all bins of the domain are
+    candidates, and records are dealt to trees before a record is left out.
 
     At ε = ∞ the learner is plain gradient boosting: there is no noise, no clipping and no
     filtering, and each tree has all records.
 
-    ``published`` is the paper's noise, which is refuted for add-remove and for replace-one;
-    ``proved`` is proved for replace-one (papers/thesis/proofs.md, 'DPBoost').
+    ``calibration="published"`` is the paper's noise; its claim is refuted for add-remove and for
+    replace-one. ``calibration="proved"`` is proved for replace-one (papers/thesis/proofs.md,
+    'DPBoost').
 
     Parameters
     ----------
     n_trees : int
         T, the number of trees.
     trees_per_ensemble : int
-        T_e, the number of trees of an ensemble. Ensembles share ε; each tree of an ensemble spends
-        the entire share of the ensemble.
+        T_e, the number of trees of an ensemble. Ensembles divide ε equally. Each tree of an
+        ensemble spends the whole share of the ensemble, because trees have disjoint records.
     max_depth : int
         Depth of each tree, which has 2**max_depth leaves.
     learning_rate : float
-        η, the factor of the leaf values.
+        η, the factor of all leaf values.
     regularisation : float
         λ, added to the number of records in gains and leaf values.
     chunks : str
         How an ensemble divides the records among its trees: ``geometric`` (tree j gets a share in
         proportion to (1 − η)^j, as published) or ``equal``.
     splits : str
-        The questions of nodes. ``threshold``: "is the bin at most b?"; ``equality``: "is it b?".
+        The questions of nodes: ``threshold`` (is the bin at most b?) or ``equality`` (is the bin
+        equal to b?).
     epsilon : float
-        ε, above 0; infinite: no noise.
+        ε, above 0. At ∞ there is no noise.
     delta : float
-        δ; above 0 only with ``proved``.
+        δ; with ``published`` it must be 0.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -130,7 +139,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     splits_ : ndarray of shape (n_trees, 2**max_depth - 1)
         The questions of the nodes, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
-        The released leaf values, times η.
+        The released (noisy) leaf values, times η.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -156,7 +165,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
-            # The ledger lists, by ensemble, the calls of its levels, then the call of its leaves.
+            # For each ensemble, the ledger lists the calls of the levels of a tree, then the call
+            # of its leaves.
             of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
             self._boost_privately(records, of_ensembles, curator)
         else:
@@ -169,8 +179,9 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     ) -> None:
         """Grow all trees with noise.
 
-        Each ensemble shuffles the records; each of its trees gets a chunk of them. `calls` has, for
-        each ensemble, the calls of the levels of a tree, then the call of its leaves.
+        Each ensemble shuffles the records and deals a chunk of them to each of its trees. `calls`
+        has, for each ensemble, the calls of the levels of a tree, then the call of the leaves of a
+        tree.
         """
         codes, signs, counts, n_bins = records
         all_bins = bin_codes(codes, n_bins)
@@ -195,17 +206,18 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             values = grow_on_chunk(chunk, bounds[t], *growth)
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
-            # With a learning rate of 1, leaves of later trees have the bound 0, and so no noise.
+            # With a learning rate of 1, leaves of later trees are clipped to 0, so they need no
+            # noise.
             call = Call(of_leaves.mechanism, scale, of_leaves.entry) if scale else of_leaves
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
     def _ensemble_size(self) -> int:
-        """Return the number of trees per ensemble, at most `n_trees`."""
+        """Return the number of trees in each ensemble, which is at most `n_trees`."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:
-        """Grow all trees on all records without noise, for ε = ∞."""
+        """Grow all trees without noise (ε = ∞); each tree has all records."""
         codes, signs, counts, n_bins = records
         bins, scores, trees = bin_codes(codes, n_bins), np.zeros((len(signs), 1)), self._trees()
         weights, none = counts.astype(np.float64), np.empty((1, 0))
@@ -216,7 +228,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             add_trees(bins, trees.subset(t, t + 1), self._tree_values()[t : t + 1], scores)
 
     def _growth(self, t: int, scale: float, noise: Floats, trees: Trees) -> tuple[Any, ...]:
-        """Return the arguments of `grow` for tree `t`, after its rows."""
+        """Return the arguments of `grow` for tree `t`, without the first one (`rows`)."""
         questions = Ranges(*(part[t] for part in trees[:3]))
         return (
             self._bin_starts(), int(self.max_depth), self._thresholds(),
@@ -224,7 +236,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         )  # fmt: skip
 
     def _link(self, scores: Floats) -> Floats:
-        # With the square loss a score estimates the mean label, 2q − 1 for the probability q of +1.
+        # With the square loss, a score estimates the mean label, which is 2q − 1 if q is the
+        # probability of the positive label.
         kept = np.clip(scores, -SUREST, SUREST)
         return log1ps(kept) - log1ps(-kept)
 

@@ -1,4 +1,4 @@
-"""Growth of trees of a fixed depth for gradient boosting with the square loss, on encoded columns.
+"""Grow trees of a fixed depth on encoded data, for gradient boosting with the square loss.
 
 Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`.
 """
@@ -30,27 +30,31 @@ def grow_tree(
     splits: Ints,
     questions: Ranges,
 ) -> tuple[Floats, Floats]:
-    """Choose the splits of a tree, and return sums over its leaves.
+    """Choose the questions of a tree, and return sums of gradients and of weights by leaf.
 
     Parameters
     ----------
     bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+        Bins, numbered consecutively over all columns.
     gradients, weights : ndarray of shape (n_rows,)
-        The gradient of each row's records, and their number.
+        The gradient of each row's records, and the number of these records.
     bin_starts : ndarray of shape (n_columns + 1,)
+        The first bin of each column, then the total number of bins.
     depth : int
+        Number of levels of questions.
     thresholds : bool
-        Whether questions are "is the bin at most b?"; otherwise they are "is it b?".
+        Whether questions ask if the bin is at most b; otherwise they ask if the bin equals b.
     regularisation : float
-        λ, at least 0.
+        λ ≥ 0, which is added to the number of records in gains.
     scale : float
-        Noise scale of the choices. With 0 the best split is chosen; of equal ones the first.
+        Noise scale of the choices. With 0 a node has the best question, or the first one of several
+        best questions.
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0) without noise
         See :func:`~privcurve.kernels.trees.levels.pick_best`. It is changed in place.
     splits : ndarray of shape (2**depth - 1,)
-        Output: the question of each inner node, or `NO_QUESTION`.
+        Output: the number of each inner node's question, or `NO_QUESTION`.
     questions : Ranges
-        Output: the same questions as ranges.
+        Output: the same questions, each as a column and the range of bins that answer yes.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def grow_tree(
     column, low, high = questions
     place = np.zeros(len(bins), np.int64)
     gains = np.empty(width)
-    # Which bins can occur at each node of the present level.
+    # For each node on the present level, whether rows at the node can have each bin.
     possible = np.ones((1, width), np.bool_)
     for level in range(depth):
         n_nodes = 1 << level
@@ -124,7 +128,10 @@ def _write_gains(
 
 @jit
 def part_gain(gradient_sum: float, total: float, regularisation: float) -> float:
-    """Return the gain of one side of a split, S²/(n + λ); 0 for an empty side."""
+    """Return the gain of one side of a split, S²/(n + λ), or 0 for an empty side.
+
+    S is the sum of the gradients, and n (`total`) the number of records.
+    """
     if total <= 0:
         return 0.0
     return gradient_sum * gradient_sum / (total + regularisation)

@@ -1,4 +1,4 @@
-"""All claims to attack: from the modules in this folder, and from the papers' learners."""
+"""Collect the claims that the audit attacks, from this folder's modules and from the papers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from privcurve.learners.entries.of_papers import PACKAGES
 
 
 def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims by learner.
+    """Return the claims of each learner, by the learner's name.
 
     Raises
     ------
     ValueError
-        If a learner has the same claim twice.
+        If two claims are equal: they would use the same random numbers.
     """
     by_learner: dict[str, tuple[Claim, ...]] = {}
     names = set()
@@ -31,10 +31,9 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
 
 
 def find_claims() -> Iterator[Claim]:
-    """Yield all claims that can be attacked.
+    """Yield all claims to attack: ``CLAIMS`` of each module in this folder, and of the papers.
 
-    They are in ``CLAIMS`` of each module in this folder, and in the result of ``claims()`` of each
-    paper's module ``audit``.
+    A paper returns its claims from the function ``claims`` of its module ``audit``.
     """
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
@@ -46,5 +45,5 @@ def find_claims() -> Iterator[Claim]:
 
 ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(find_claims())
 
-# Number of sampled pairs and tables of canaries in a complete run, which share `VERDICT_ERROR`.
+# Number of random comparisons in an audit of all learners; they share the error `VERDICT_ERROR`.
 COMPARISONS = n_comparisons(claim for claims in ATTACKS.values() for claim in claims)

@@ -1,4 +1,4 @@
-"""Claims that work for any learner: worst answers, whole fitted states, scores, canaries."""
+"""Make claims for any learner, to be attacked by worst answers, fitted states or canaries."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLIS
 Settings = Sequence[Mapping[str, Any]]
 
 DELTA = 1e-2
-# The δ of attacks by canaries: a larger one would explain many right guesses by itself.
+# The δ of attacks by canaries. It is small, as a large δ alone would permit many right guesses.
 SMALL_DELTA = 1e-9
-# Number of fits for an attack by canaries.
+# Number of fits of an attack by canaries: enough to refute claims up to ε = 4.
 FITS = 20
 
 
@@ -31,7 +31,11 @@ def claim_by_answers(
     neighbours: str = REPLACE_ONE,
     stated: str = "",
 ) -> Claim:
-    """Return a claim for any learner, tested by the worst answers to a fit (δ = 0)."""
+    """Return a claim with δ = 0, to be attacked by a search for the answers of largest loss.
+
+    `setting` has the hyperparameters and `pairs` makes the tables. `stated` is the neighbouring
+    relation in the learner's own statement, by default `neighbours`.
+    """
     return Claim(
         learner, calibration, epsilon, pairs, 0.0, setting,
         loss=worst_answers, neighbours=neighbours, stated=stated,
@@ -49,9 +53,10 @@ def claim_by_fits(
     epsilon: float = 1.0,
     neighbours: str = REPLACE_ONE,
 ) -> Claim:
-    """Return a claim for any learner, tested by the outputs of real fits, which `sample` returns.
+    """Return a claim to be attacked by real fits: `n_trainings` on each table of each pair.
 
-    By default, the output is the entire fitted state.
+    `setting` has the hyperparameters. `sample` trains and returns what the attack sees of a fit,
+    by default the entire fitted state.
     """
     return Claim(
         learner, calibration, epsilon, pairs, delta, setting,
@@ -63,7 +68,10 @@ def claim_by_fits(
 def claim_private_columns(
     learner: str, setting: Mapping[str, object], delta: float = 0.0, by: str = PROVED
 ) -> Claim:
-    """Return a claim tested by real fits on neighbours that differ only in private columns."""
+    """Return a claim about private-columns neighbours, to be attacked by real fits.
+
+    `setting` has the hyperparameters, and `by` is the calibration.
+    """
     return claim_by_fits(learner, by, setting, 300, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
@@ -73,10 +81,10 @@ def claim_by_canaries(
     setting: Mapping[str, object],
     epsilon: float = 1.0,
 ) -> Claim:
-    """Return a claim for any learner, tested by guesses of the coins of canaries.
+    """Return a claim to be attacked by canaries (:mod:`privcurve.audit.canaries`).
 
-    The learner may be from another library. Models of the learner must distinguish the bins of a
-    column.
+    The learner may be from another library. With the hyperparameters `setting`, its models must
+    distinguish many bins of a column, as each canary is in a bin of its own.
     """
     offered = entry(learner)
     delta = 0.0 if offered.pure else SMALL_DELTA
@@ -99,11 +107,26 @@ def recipe(
     canary: bool = True,
     coins: Settings = ({},),
 ) -> Iterator[Claim]:
-    """Yield claims for any learner, for each calibration and kind of δ (0 or above) in its entry.
+    """Yield the usual claims for a learner: for each of its calibrations, and with δ = 0 and δ > 0.
 
-    `proved` and `published` are the settings for these calibrations, `with_delta` those for δ > 0
-    (None: `proved`), and `coins` those for guesses of the coins of canaries. `answers` includes
-    claims by worst answers, `canary` a claim by the score of one canary among real records.
+    Parameters
+    ----------
+    learner : str
+        Name in the registry.
+    proved, published : sequence of dict
+        The hyperparameters of claims with δ = 0, for these two calibrations.
+    with_delta : sequence of dict, optional
+        The hyperparameters of claims with δ > 0; by default `proved`.
+    n_trainings : int
+        Number of real fits on each table of each pair; three times as many if δ > 0.
+    epsilon : float
+        The claimed ε.
+    answers : bool
+        Whether to yield claims to be attacked by worst answers.
+    canary : bool
+        Whether to yield a claim to be attacked by the score of one canary among real records.
+    coins : sequence of dict
+        The hyperparameters of claims to be attacked by tables of canaries.
     """
     offered = entry(learner)
     with_delta = proved if with_delta is None else with_delta
@@ -117,7 +140,7 @@ def recipe(
         for setting in coins:
             yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
-        # With δ > 0, worst answers cannot show a violation; only real fits can.
+        # With δ > 0, an unlikely answer of large loss is no violation: only real fits can show one.
         yield claim_by_fits(learner, PROVED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA

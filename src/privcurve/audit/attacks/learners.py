@@ -1,4 +1,4 @@
-"""The claims of most learners, tested by worst answers and by fitted states.
+"""List the claims of most learners, and the attack on each claim.
 
 1-rules (``one_rules.py``) and private selection (``tuned.py``) have additional claims.
 """
@@ -30,7 +30,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
-# The settings for canaries are in `_canaries`.
+# Leave out claims to be attacked by tables of canaries: `_canaries` makes these claims.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
@@ -67,7 +67,7 @@ def _counts() -> Iterator[Claim]:
     three = {"n_classes": 3}
     yield claim_by_answers("privgam", PROVED, three, of_three_classes)
     yield claim_by_fits("privgam", PROVED, three, 200, of_three_classes, DELTA)
-    # The canary's score is the sum of the values of all columns.
+    # For these tables, the canary's score adds up all that the fit releases about the canary.
     scores = sample_canary_scores
     yield claim_by_fits("privgam", PROVED, {}, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 
@@ -78,7 +78,8 @@ def _trees() -> Iterator[Claim]:
     yield claim_by_answers("topdown", PROVED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
-    # A small `vote_worth` makes the start from the public column count as much as many votes.
+    # With a small `vote_worth`, the model's start from the public column has a large weight. So the
+    # record that this column predicts wrongly affects the fit most.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
@@ -94,7 +95,7 @@ def _holders() -> Iterator[Claim]:
 
 
 def _canaries() -> Iterator[Claim]:
-    """Yield claims for learners whose models distinguish many bins of a column."""
+    """Yield claims to be attacked by canaries, if models can distinguish many bins of a column."""
     settings: dict[str, dict[str, Any]] = {
         "dp_logistic_regression": {"C": 0.1},
         "noisy_bayes": {},

@@ -1,4 +1,4 @@
-"""Claims of 1-rules, alone and boosted: their choices are enumerated, and sampled."""
+"""List claims of 1-rules, single and boosted, whose choices are few enough to enumerate."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner can choose.
 
-    The rates and the mechanism are from the learner's calibration. :func:`round_scores` computes
-    the errors of literals, independently of the learner's kernel.
+    The learner determines the mechanism and the noise, but :func:`round_scores` computes the errors
+    of literals: it is other code than the learner's kernel, which the audit tests.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise
@@ -84,10 +84,10 @@ def sample_transcripts(
 
 
 def large_balance(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of equal records, as many as in the target, with nearly balanced labels.
+    """Return a pair of equal records, with nearly balanced labels and the size of `target`.
 
-    One label has such a surplus that all rounds choose the other label with a probability of about
-    2 %: rare enough to show the effect of one record, and frequent enough to count.
+    One label is so much more frequent that all rounds choose the other label with a probability of
+    only about 2 %: rare enough to show the effect of one record, and frequent enough to count.
     """
     learner = c.estimator(np.array([1]))
     assert isinstance(learner, VotingClassifier)
@@ -116,8 +116,8 @@ def _lazybb() -> Iterator[Claim]:
     name = "lazybb"
     dense = {"n_rounds": 3, "learning_rate": 0.45, "density": 1.0}
     steep = {"n_rounds": 4, "learning_rate": 1.0, "density": 0.2}
-    # With these settings, weights change between rounds: otherwise a reuse of noise would have no
-    # effect.
+    # With these hyperparameters, weights change between rounds. With constant weights, an attack
+    # could not detect a learner that uses the same noise in several rounds.
     moving = {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35}
     for calibration, setting in itertools.product(BOTH, (dense, steep)):
         for mechanism, epsilon in itertools.product(MECHANISMS, (1.0, 5.0)):
@@ -144,7 +144,7 @@ def _exact(
 
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
-    """Return a claim tested by the choices of real fits, on the pair of :func:`four_constant`."""
+    """Return a claim to be attacked by the literals that real fits choose."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
     )

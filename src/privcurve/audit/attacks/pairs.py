@@ -1,4 +1,8 @@
-"""Pairs of neighbours that test claims; each function takes a claim and a target."""
+"""Make pairs of neighbouring tables for attacks.
+
+A function takes a claim and a real dataset (`target`), which most pairs do not use. A record
+"moves" if it has other bins, and perhaps another label, in the second table of a pair.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from privcurve.audit.pairs import (
 )
 from privcurve.coding import Records
 
-# Slow learners train on this number of records of the target.
+# Number of records of the target in `rare_in_part`: few, so that slow learners train quickly.
 SMALL = 200
 
 
@@ -39,47 +43,50 @@ def several(c: Claim, target: Target) -> list[Pair]:
 
 
 def three_codes() -> Pair:
-    """Return five distinct records in a column of three bins; one moves to the last bin."""
+    """Return a pair: five distinct records in a column of three bins; one moves to the last bin."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
     return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def of_three_classes(c: Claim, target: Target) -> list[Pair]:
-    """Return four records of three classes; one moves to another bin and class."""
+    """Return a pair: four records of three classes; one moves to another bin and class."""
     others = [((0,), 0), ((1,), 1), ((2,), 2)]
     name = "three classes, a record that moves"
     return [replace_record(name, ((0,), 0), ((2,), 1), others, (3,))]
 
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all pairs of few records in a column of 2 or 3 bins, and :func:`constant_columns`."""
+    """Return all pairs of tables with 2 to 4 records in a column of 2 or 3 bins, and larger pairs.
+
+    The larger pairs are from :func:`constant_columns`.
+    """
     for n, n_bins in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3)):
         yield from all_neighbours(n, (n_bins,))
     yield from constant_columns(c, target)
 
 
 def two_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all pairs of 2 and of 3 records in two columns of two bins."""
+    """Return all pairs of tables with 2 or 3 records in two columns of two bins."""
     return itertools.chain(all_neighbours(2, (2, 2)), all_neighbours(3, (2, 2)))
 
 
 def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return the worst pair for 1-rules (docs/proofs.md, 'LazyBB: 1-rules') in several sizes."""
+    """Return the worst pairs of 2 to 40 records for 1-rules (docs/proofs.md, 'LazyBB: 1-rules')."""
     return map(flipped_constant, (2, 3, 4, 6, 8, 12, 20, 40))
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair for 1-rules with so few records that its rare outcome occurs often."""
+    """Return the worst pair of 4 records for 1-rules; with more, its worst outcome is too rare."""
     return [flipped_constant(4)]
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair with one record, which shares the bin of each column with a different crowd.
+    """Return a pair: the label of one record flips, and each of its bins has other records, too.
 
-    A crowd is a set of equal records. The crowds have balanced labels and are so large that noise
-    hardly changes their sums; even more records fix the intercept. So the released value of each of
-    the record's bins depends, apart from noise, only on the record's label, and the record's score
-    adds up these values.
+    In each of its bins, the record meets a different group of equal records. The groups have
+    balanced labels and are so large that noise hardly changes their sums; even more records fix the
+    intercept. So apart from noise, the released value of each of these bins depends only on the
+    record's label, and the record's score adds up these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
@@ -90,7 +97,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Return records of the target; the first has the rarest bins, and its label differs."""
+    """Return a pair of `SMALL` records of `target`; the label of one, in the rarest bins, flips."""
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
@@ -106,39 +113,39 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
-    """Return 400 equal records with one flipped label: all counts are larger than their noise."""
+    """Return a pair: 400 equal records, one label flips; all counts are larger than their noise."""
     return [flipped_balance(400, 0)]
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
     """Return the pair that attains the sensitivity of a split (docs/proofs.md, 'LazyBB: trees').
 
-    A flipped label makes a child of a split by the first column pure, and a pure child of a split
-    by another column impure. All other columns are equal, so that the tree almost certainly splits
-    by one of them.
+    A label flips. Then a child of the split by the first column becomes pure, and a pure child of
+    the split by every other column becomes impure. All columns but the first are equal, so that the
+    tree almost certainly splits by one of them.
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
     return [replace_record(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
-# Number of records of each unchanged row of a pair, for learners with several parties.
+# Number of copies of each unchanged record in `moved_between_leaves`: enough for trees to grow.
 COPIES = 400
 
 
 def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
-    """Return many records in two bins of two columns; one moves to the other bins and label.
+    """Return a pair of many records; one record changes its bins in all columns, and its label.
 
-    There are enough records for trees to grow. On each level the record leaves one node and enters
+    There are enough records for trees to grow. On each level this record leaves one node and enters
     another.
     """
     return _move_between_leaves([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of tables with four records, of which one moves from leaf to leaf.
+    """Return a pair: four records, one of which moves to another leaf.
 
-    Noise that depends on the size of a node would reveal the move.
+    With so few records, noise that depends on the size of a node would reveal the move.
     """
     return _move_between_leaves([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
@@ -171,7 +178,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs: a record alone, a record among equals, and one among other records."""
+    """Return three pairs: one record, one among equal records, and one among different records."""
     among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
     beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
     return [
@@ -182,9 +189,9 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return eight records; one moves, and the public column contradicts its label.
+    """Return a pair of eight records; one moves, and the public column contradicts its label.
 
-    A learner that starts from the public column gives this record most of the weight.
+    A boosted learner that starts from the public column gives this record most of the weight.
     """
     others = [((0, 1), 1)] * 4 + [((0, 0), -1)] * 3
     name = "one of eight records, which the public column is wrong about"
@@ -192,15 +199,16 @@ def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair with a flipped label: replace-one but not private-columns neighbours."""
+    """Return a pair that differs in one label: replace-one but not private-columns neighbours."""
     others = [((0, 0), -1), ((1, 0), 1), ((0, 1), -1)]
     return [replace_record("a label that flips", ((1, 1), 1), ((1, 1), -1), others, (3, 2))]
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
-    """Return a positive record that moves, among twenty records whose label equals their bin.
+    """Return a pair: a positive record moves from bin 1 to bin 0.
 
-    The votes of all teachers about this record change from positive to negative.
+    Twenty other records have positive labels in bin 1 and negative labels in bin 0. So all
+    teachers of PATE change their votes about the moved record from positive to negative.
     """
     others = [((i % 2,), 2 * (i % 2) - 1) for i in range(20)]
     return [
@@ -208,5 +216,5 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-# Number of pairs that a function returns, if more than one: sampled claims must know it in advance.
+# Number of pairs that a function makes, if more than one: a `Claim` must state this number.
 N_PAIRS: dict[MakePairs, int] = {several: 5, hidden_few: 3}

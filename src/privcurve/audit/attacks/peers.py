@@ -1,4 +1,7 @@
-"""Claims of other libraries' learners, tested by canaries, which need no access to the noise."""
+"""List claims of other libraries' learners, to be attacked by canaries.
+
+This attack needs no access to the noise, which other libraries draw themselves.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from privcurve.audit.attacks.any_learner import claim_by_canaries
 from privcurve.audit.canaries import CANARIES
 from privcurve.privacy.budget import PUBLISHED
 
-# Settings by learner, with which models distinguish many bins.
+# For each learner, hyperparameters with which models distinguish many bins, one for each canary.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
     "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},

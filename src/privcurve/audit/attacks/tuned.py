@@ -1,9 +1,10 @@
-"""Claims of private selection, tested by the density of the selected run and by fitted states.
+"""List claims of private selection, to be attacked by the density of the selected run and by fits.
 
-With the noisy majority as the learner, all distributions are known: its margin has Laplace noise,
-and its score is the number of records with the predicted label, with discrete Laplace noise. So the
-density of the selected run y is Q(y)·f′(u), where Q is the density of a run and u the probability
-that a run is not better than y (docs/proofs.md, 'Private selection', 1).
+With the noisy majority as the learner, the density of the selected run is known. The margin of a
+run has Laplace noise, and the score is the number of records with the predicted label plus discrete
+Laplace noise. So a selected run y has the density Q(y)·f′(u) (docs/proofs.md, 'Private selection',
+1): Q is the density of a run, u the probability that a run is not better than y, and f the
+probability-generating function of the number of runs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from privcurve.privacy.budget import PROVED
 from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
-# Number of scores at which densities are compared.
+# Number of scores, evenly spread over all likely ones, at which densities are compared.
 _SCORES = 400
 
 DELTAS = (1e-5, 1e-2)
@@ -41,9 +42,10 @@ def tail_probability(score: Ints, scale: int) -> Floats:
 
 
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
-    """Return the largest privacy loss of a selected run, over both signs of its margin.
+    """Return the largest privacy loss of a selected run, among the tried margins and scores.
 
-    For each score and sign, the loss is exact; the function tries many scores.
+    The tried margins are one large positive and one large negative one; `_SCORES` scores are tried
+    with each. The loss at each of these points is exact.
     """
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"learner must be the noisy majority; got {learner.learner}")
@@ -76,7 +78,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return pairs with one flipped label: nearly all records are positive, or about half."""
+    """Return three pairs that differ in one label; labels are balanced, or mostly positive."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 

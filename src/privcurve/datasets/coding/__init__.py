@@ -1,6 +1,6 @@
-"""Encoding: from the columns of a file or frame to codes.
+"""Encoding: convert the columns of a file or frame to bins.
 
-The code of a value depends on the domain alone. :class:`Coder` encodes the records of a dataset,
+The bin of a value depends on the domain alone. :class:`Coder` encodes the records of a dataset,
 :func:`read_codes` a file for prediction, and :func:`encode_frame` a frame. All three count how many
 values of each column are missing, clipped or unlisted (:class:`ColumnCounts`).
 """

@@ -1,4 +1,4 @@
-"""Encode raw columns with the domain alone: no code depends on another record."""
+"""Encode raw columns: the bin of a value depends on the domain, never on another record."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ from privcurve.schema import suggestion
 
 
 class Coded(NamedTuple):
-    """The codes and labels of records."""
+    """Encoded records: their bins and labels."""
 
-    X: Codes  # (n_rows, n_columns)
-    y: NDArray[np.int8]  # (n_rows,): −1 or +1; with more than two classes 0, 1, …
+    X: Codes  # (n_rows, n_columns): bins
+    y: NDArray[np.int8]  # (n_rows,): labels, −1 or +1; with more than two classes 0, 1, …
     n_read: int  # number of records that were read; X and y may contain only some of them
     rows: NDArray[np.intp]  # (n_rows,): position of each record among the records that were read
-    # Name of the person of each record that was read; empty without a unit.
+    # Name of the person of each record that was read; empty if the dataset has no unit.
     persons: Sequence[str] = ()
 
 
 class CodedValues(NamedTuple):
-    """The codes of the values of a column."""
+    """The encoded values of a column."""
 
-    codes: NDArray[np.int64]  # (n_rows,): −1 for a value without a code
+    codes: NDArray[np.int64]  # (n_rows,): bins; −1 for a value that no bin contains
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    # By row, for each value that is present and has no code: its text in a categorical column; in
-    # a numeric column, the reason why it is no number.
+    # For each row whose value is not missing, but in no bin: in a categorical column the text of
+    # the value, in a numeric column the reason why it is no number.
     wrong: Mapping[int, str]
-    # (n_rows,): values of a numeric column, not clipped; NaN is missing. None for categories.
+    # (n_rows,): the numbers of a numeric column, not clipped; NaN for a missing value. None for a
+    # categorical column.
     amounts: NDArray[np.float64] | None = None
 
 
 class ColumnCoder:
-    """Encodes the values of a column, and counts missing, clipped and unlisted ones (`counts`)."""
+    """Encodes the values of a column, and counts them in `counts` (:class:`ColumnCounts`)."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         self.column = column
@@ -53,7 +54,7 @@ class ColumnCoder:
         self._texts = None if column.kind == NUMERIC else TextCodes(domain, column)
 
     def code(self, values: Any) -> CodedValues:
-        """Encode the values of some records, and add them to `counts`."""
+        """Encode the values of further records, and count them."""
         coded = self._code_numbers(values) if self._texts is None else self._code_categories(values)
         self.counts.n += len(values)
         self.counts.missing += int(coded.absent.sum())
@@ -78,7 +79,7 @@ class ColumnCoder:
         cells, places = list_cells(category_texts(self._domain, column, values))
         words = [(cell or "").strip() for cell in cells]
         codes = np.array(coder.code_all(cells), dtype=np.int64)
-        titles = np.array([*column.titles, ""])[codes]  # the code −1 has the title ""
+        titles = np.array([*column.titles, ""])[codes]  # the index −1 (no bin) gives ""
         markers = ("", *self._domain.missing_in(column))
         are_missing = np.array([word in markers for word in words], dtype=bool)
         absent = (titles == MISSING) | ((codes < 0) & are_missing)
@@ -88,12 +89,11 @@ class ColumnCoder:
 
 
 class Coder:
-    """Encodes records in pieces; the code of each text is looked up once.
+    """Encodes records in pieces; the bin of each distinct text is computed once.
 
-    A value without a code (missing, not a number, an unknown category or label) becomes the code 0,
-    and a fault in `problems`. The message of the fault names the column, the line, and `path`: the
-    YAML file that decides which values have codes. `counts` has for each column how many values are
-    missing, clipped or unlisted.
+    A value that is in no bin (missing, not a number, an unknown category or label) is encoded as 0
+    and becomes a fault in `problems`. The fault names the column, the line, and `path`: the YAML
+    file to change. `counts` has the :class:`ColumnCounts` of each column.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
@@ -103,7 +103,7 @@ class Coder:
         self.counts = [column.counts for column in self._columns]
 
     def code_columns(self, table: RawTable) -> Codes:
-        """Return the codes of the records of a table."""
+        """Return the bins of the records of a table: (n_records, n_columns)."""
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
         for j, coder in enumerate(self._columns):
             coded = coder.code(table.columns[coder.column.name])
@@ -115,9 +115,9 @@ class Coder:
         return X
 
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
-        """Add a value without a code to the problems.
+        """Add a fault for the value of `column` at `row`, which is in no bin.
 
-        `wrong` is the entry of :attr:`CodedValues.wrong` for the value; None for a missing value.
+        `wrong` is the entry of :attr:`CodedValues.wrong` for this row; None for a missing value.
         """
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
@@ -169,9 +169,10 @@ class Coder:
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
-        """Return the name of the person of each record; an empty list without a unit.
+        """Return the name of the person of each record; an empty list if the dataset has no unit.
 
-        ``3.0`` is the person ``3``: programs write whole numbers like this in columns with gaps.
+        ``3.0`` and ``3`` are the same person: programs write whole numbers as ``3.0`` in columns
+        with missing values.
         """
         unit = description.unit
         if unit is None:
@@ -195,10 +196,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield (row, cell) for each row with a wrong cell, until `problems` is full.
+        """Yield (row, index of its distinct cell) for each wrong row, until `problems` is full.
 
-        `places` has the cell of each row, as a position among the distinct cells; `wrong` says
-        which distinct cells are wrong.
+        `wrong` says which distinct cells are wrong; `places` has for each row the index of its
+        distinct cell.
         """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]
@@ -207,7 +208,7 @@ class Coder:
 
 
 def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
-    """Read a numeric column of numbers or dates; see :func:`read_numbers`."""
+    """Read a numeric column, of numbers or of dates; returns `Amounts`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:
         return read_dates(values, column, missing, decimal)
@@ -218,9 +219,9 @@ def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
 
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
-    """Return a categorical column as texts, with None for a missing value.
+    """Return the texts of a categorical column, with None for a missing value.
 
-    An array of NumPy is converted; other columns are texts already, and are returned unchanged.
+    A NumPy array is converted to texts; other columns contain texts already.
     """
     is_array = isinstance(values, np.ndarray)
     return convert_cells(values.tolist(), domain, column) if is_array else values

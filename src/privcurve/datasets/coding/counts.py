@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from privcurve.datasets.domain import NUMERIC, OTHER, Column
 
-# If a column has at least FEW values, and at least the share NEARLY_ALL of them is clipped or
-# `other`, there is a warning: the values probably have another unit or spelling than the domain.
+# A column with at least FEW values gets a warning if the share NEARLY_ALL of them is clipped or
+# `other`: then the values probably have another unit or spelling than the domain. Fewer values may
+# all be unusual by chance.
 FEW = 10
 NEARLY_ALL = 0.95
 
-# If a larger share of a column's values is clipped, training warns.
+# A fit warns if a larger share of a column's values is clipped.
 NOTED = 0.05
 
 # Number of significant digits of bounds in messages.
@@ -21,18 +22,18 @@ DIGITS = 6
 
 @dataclass
 class ColumnCounts:
-    """How many values of a column are missing, clipped or unlisted.
+    """Counts of the missing, clipped and unlisted values of a column.
 
-    The counts are for the data owner, never part of a model.
+    Only the data owner sees the counts; no model contains them.
     """
 
     column: Column
     n: int = 0  # number of records
     missing: int = 0
-    gaps: int = 0  # missing values without a code
+    gaps: int = 0  # missing values of a column that has no bin for missing values
     below: int = 0  # numbers below the lowest bound
     above: int = 0  # numbers above the highest bound
-    other: int = 0  # texts in the group `other`
+    other: int = 0  # unlisted texts, which are encoded as `other`
 
     @property
     def n_present(self) -> int:
@@ -50,7 +51,7 @@ class ColumnCounts:
 
     @property
     def warning(self) -> str:
-        """A warning if nearly all present values are clipped or `other`; else an empty text."""
+        """A warning if nearly all present values are clipped or `other`; else ""."""
         lost = max(self.clipped, self.other)
         if self.n_present < FEW or lost < NEARLY_ALL * self.n_present:
             return ""
@@ -68,7 +69,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """The text of `warning`; else a warning if the share of clipped values exceeds `NOTED`."""
+        """The text of :attr:`warning`; else a warning if more than the share `NOTED` is clipped."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -80,5 +81,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the warnings of all columns; `train` says whether the values train a model."""
+    """Yield the `warning` of each column that has one; with `train`, the `training_warning`."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

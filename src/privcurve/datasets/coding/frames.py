@@ -1,4 +1,4 @@
-"""Encode frames of unlabelled records like the training records of a model."""
+"""Encode the rows of a frame: a DataFrame, an Arrow table, a mapping or an array."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privcurve.schema import suggestion
 def encode_frame(
     domain: Domain, frame: object, *, in_order: bool = True, train: bool = False
 ) -> Codes:
-    """Encode unlabelled records like the training records of a model.
+    """Encode the rows of a frame without labels.
 
     Parameters
     ----------
@@ -28,20 +28,20 @@ def encode_frame(
         Columns are found by name, in any order; other columns are ignored. An array without names
         must have all columns, in the order of the domain.
     in_order : bool
-        Whether rows without names are allowed if the domain has several columns.
+        Whether rows without column names are allowed if the domain has several columns.
     train : bool
-        Whether these records train a model; decides when clipped values warn.
+        Whether these records train a model; if so, fewer clipped values suffice for a warning.
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns), uint8 or uint16
-        The codes. Values outside the bounds are clipped; missing values and unknown categories have
-        the codes that the domain assigns to them.
+        The bins. Values outside the bounds are clipped; missing values and unknown categories have
+        the bins that the domain assigns to them.
 
     Raises
     ------
     DatasetError
-        If a column is missing or has no name, or if values have no code; the message names up to
+        If a column is missing or has no name, or if values are in no bin; the message names up to
         twenty values.
 
     Warns
@@ -68,7 +68,7 @@ def encode_frame(
 
 
 def persons_of(description: Description, frame: object) -> list[str]:
-    """Return the name of the person of each row, from the unit column of a description.
+    """Return the name of the person of each row, from the column that the unit names.
 
     Raises DatasetError if the frame lacks this column, or if a row has no value in it.
     """

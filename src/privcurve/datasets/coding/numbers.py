@@ -17,13 +17,15 @@ from privcurve.datasets.domain import FIRST_DAY, Column
 from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
-# The numbers of a column, whether each is missing, and by row the faults of cells without a number.
+# The result of reading a numeric column: the numbers, (n_rows,), NaN where there is none; whether
+# each cell is missing, (n_rows,); and a fault for each row that has no number, but is not missing.
 Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
 # The name of the ISO format; other formats are formats of `strptime`.
 ISO = "iso"
-# Two days that differ only in the century: the calendar repeats after 400 years, with the same days
-# of the week. A format that writes both days equally has years of two digits.
+# Two days in years with the same last two digits. They fall on the same weekday, because the
+# calendar repeats after 400 years. So a format writes both days equally if its years have two
+# digits.
 _SOME_DAY = datetime(2001, 2, 3)
 _LATER_DAY = datetime(2401, 2, 3)
 
@@ -33,14 +35,14 @@ Text = TypeVar("Text", str, str | None)
 class Markers:
     """The markers of missing values in a file.
 
-    `texts` has the markers as written, and the empty text. `amounts` has the markers that are
-    numbers: a number marks a missing value in any notation (-9, -9.0).
+    `texts` are the markers as written, and the empty text. `amounts` are the numbers among the
+    markers: they mark a missing value in any notation, such as -9 and -9.0.
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
         self.decimal = decimal
         self.texts = frozenset(["", *missing])
-        # Numbers in YAML have a decimal point, even if the file has decimal commas.
+        # YAML writes numbers with a decimal point, even if the file has decimal commas.
         amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
         self.amounts = frozenset(
             amount for amount in amounts if amount is not None and not math.isnan(amount)
@@ -52,11 +54,10 @@ class Markers:
 
 
 def read_numbers(values: object, missing: Collection[str], decimal: str = ".") -> Amounts:
-    """Read a column of numbers, each independently of the others.
+    """Read a column of numbers; the result for a cell does not depend on other cells.
 
     `values` are texts, with None for a missing value, or an array of numbers with NaN for a missing
-    value. Returns the numbers (NaN for a cell without a number); whether each cell is missing; and
-    by row the fault of each cell that is neither missing nor a finite number.
+    value. Returns `Amounts`; infinite numbers are faults.
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
@@ -73,11 +74,11 @@ def read_numbers(values: object, missing: Collection[str], decimal: str = ".") -
 def read_dates(
     values: object, column: Column, missing: Collection[str], decimal: str = "."
 ) -> Amounts:
-    """Read a column of dates as days since 1970-01-01, like :func:`read_numbers`.
+    """Read a column of dates, as numbers of days since 1970-01-01; returns `Amounts`.
 
-    `values` are texts, objects of `date` or None; or an array of ``datetime64``; or an array of
-    numbers, which are read as texts. A day listed in `missing` marks a missing value in all these
-    types.
+    `values` is a list of texts, `date` objects and None; an array of ``datetime64``; or an array of
+    numbers, which are read as texts. In each of these types, a date that is listed in `missing`
+    marks a missing value.
     """
     marked = days_of(missing, column)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
@@ -91,7 +92,10 @@ def read_dates(
 
 
 def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
-    """Return the texts that are dates, in ISO format or the column's, as days since 1970-01-01."""
+    """Return the days since 1970-01-01 of the texts that are dates; other texts are ignored.
+
+    A date may be written in ISO format or in the column's format.
+    """
     days = set()
     for text in texts:
         for known_form in (column.dates, ISO):
@@ -103,9 +107,9 @@ def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
 def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
     """Return the number of days from 1970-01-01 to the date that a text denotes.
 
-    `form` is `ISO`, or a format of `strptime`. A time of day is ignored, but a time with an offset
-    is first converted to UTC. A year of two digits is one of the hundred years from `pivot` on.
-    Raises ValueError for other texts.
+    `form` is `ISO`, or a format of `strptime`. A time of day is ignored; if the time has an offset,
+    it is converted to UTC first. A year of two digits means one of the years `pivot` to `pivot` +
+    99. Raises ValueError if the text is not a date in this format.
     """
     time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
     if has_short_years(form):
@@ -128,10 +132,10 @@ def is_day_format(form: str) -> bool:
 
 
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
-    """Remove the marks between thousands from numbers; other texts are unchanged.
+    """Remove the thousands marks from texts that are numbers; other texts are unchanged.
 
-    Each group of digits except the first must have three digits, and the first must not begin with
-    0. Texts that break these rules are ambiguous, such as 1.5 or 0.125 with a decimal comma.
+    A number with marks has one to three digits, the first not 0, and then groups of a mark and
+    three digits. Other texts, such as 1.5 or 0.125 in a file with decimal commas, are ambiguous.
     """
     if not thousands:
         return list(texts)
@@ -159,10 +163,10 @@ def amount_of(text: str, decimal: str) -> float | None:
 
 
 def _read_each(values: object, read: Callable[[Any], tuple[float, str]]) -> Amounts:
-    """Read a column by a call of `read` for each distinct cell.
+    """Read a column; `read` is called once for each distinct cell.
 
-    `read` returns the number in a cell, or NaN; and the fault of the cell, or an empty text. A cell
-    with neither a number nor a fault is missing.
+    ``read(cell)`` returns a number (or NaN) and a fault (or ""). A cell with neither a number nor a
+    fault is missing. Returns `Amounts`.
     """
     cells, places = list_cells(values)
     readings = [(np.nan, "") if cell is None else read(cell) for cell in cells]
@@ -174,10 +178,10 @@ def _read_each(values: object, read: Callable[[Any], tuple[float, str]]) -> Amou
 
 
 def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
-    """Read a column with Arrow, which is fast; None if `_read_each` has to read it.
+    """Read a column with Arrow, which is fast; return None if Arrow can't read it.
 
-    Arrow can read the column if each text is a finite number or exactly a marker. It reads numbers
-    like `float`, but refuses some texts that `float` accepts: ``1_0``, `` 1`` and ``١``.
+    Arrow reads only texts that are finite numbers or exactly a marker. It gives the same numbers as
+    `float`, but refuses some texts that `float` accepts, such as ``1_0``, `` 1`` and ``١``.
     """
     import pyarrow
     from pyarrow import compute

@@ -1,4 +1,4 @@
-"""Find names of persons that mean a missing value, and groups of names that look alike."""
+"""Find names of persons that mean a missing value, and names of persons that look alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-# Maximum number of groups of similar names in a message, and of names in each.
+# Limits the length of a message: number of groups of similar names, and of names in each group.
 _SHOWN = 3
 
 
@@ -54,7 +54,7 @@ def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str
 
 
 def _fold(name: str) -> str:
-    """Normalize a name: no invisible characters, one width and case, all digits as 0 to 9."""
+    """Normalize a name: remove invisible characters, unify width, case and kinds of digits."""
     plain = _BLANK.sub("", unicodedata.normalize("NFKC", name)).casefold()
     if not plain.isascii():
         plain = "".join(str(unicodedata.decimal(letter, letter)) for letter in plain)

@@ -1,4 +1,4 @@
-"""Codes of texts: listed categories, groups by patterns, and markers of missing values."""
+"""Encode texts by the listed categories, patterns and markers of missing values of a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 
-# Maximum number of texts of a column whose codes are cached: limits memory.
+# Maximum number of unlisted texts of a column whose bins are cached, to limit memory.
 MOST_REMEMBERED = 100_000
 
 # Texts that conventionally mark a missing value, in lower case.
@@ -21,10 +21,10 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class TextCodes(dict[str, int]):
-    """Maps each text of a categorical column to its code; to −1 if it has no code.
+    """Maps each text of a categorical column to its bin, or to −1 if no bin contains it.
 
-    Blanks at the ends of a text are ignored. If a marker of missing values is a number, it counts
-    in any notation. Codes of texts that are not listed are computed once and stored.
+    Blanks at the ends of a text are ignored. A marker of missing values that is a number matches
+    every notation of this number. The bins of unlisted texts are computed once and cached.
     """
 
     def __init__(self, domain: Domain, column: Column) -> None:
@@ -40,11 +40,11 @@ class TextCodes(dict[str, int]):
         self._fallback = codes.get(OTHER, -1) if takes_others else -1
         self._missing = codes.get(MISSING, -1)
         if MISSING in codes:
-            # A listed text keeps its code, even if it is also a marker of missing values.
+            # A listed text keeps its bin, even if the text is also a marker of missing values.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # In a column where unlisted texts become `other`, the empty text counts as missing. In
-            # other columns the empty text has no code, like all unlisted texts.
+            # In a column whose unlisted texts become `other`, the empty text is a missing value. In
+            # other columns the empty text is in no bin, like every unlisted text.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
@@ -56,12 +56,12 @@ class TextCodes(dict[str, int]):
         self._listed = len(self)
 
     def code_all(self, texts: Sequence[str | None]) -> list[int]:
-        """Return the codes of texts; None is a missing value."""
+        """Return the bins of texts; None is a missing value."""
         of_none = self._fallback if self._missing < 0 else self._missing
         return [of_none if text is None else self[text] for text in texts]
 
     def __missing__(self, text: str) -> int:
-        """Compute the code of a text that has not occurred before."""
+        """Compute the bin of a text that is not in the cache."""
         plain = text.strip()
         code = self._find_code(text) if plain == text else self[plain]
         if len(self) < self._listed + MOST_REMEMBERED:
@@ -69,12 +69,12 @@ class TextCodes(dict[str, int]):
         return code
 
     def _find_code(self, text: str) -> int:
-        # A text with a leading zero, such as the code 0150, is not a number.
+        # A text with a leading zero, such as 0150, is a category and not a number.
         is_number = self._amounts and not _LEADING_ZERO.match(text)
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
         number = strip_point(text, self._decimal)
-        # Take the first pattern that matches the text or, for a text such as 3.0, the number 3.
+        # The first pattern that matches decides. A number such as 3.0 may also match as the text 3.
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
@@ -88,7 +88,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Return the faults of a column's patterns: empty ones, and ones that an earlier one covers."""
+    """Return messages on patterns that are empty, or that an earlier pattern covers entirely."""
     fixed = ((OTHER, OTHER), (MISSING, MISSING))
     pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
@@ -98,8 +98,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # If an earlier pattern matches this pattern, read as a text, it matches every text that
-        # this pattern matches: its stars must match the stars in the text.
+        # `rule` covers `pattern` if it matches the text of `pattern`: a star of `pattern` is then
+        # in a place where `rule` has a star, too.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(
@@ -110,14 +110,15 @@ def pattern_faults(column: Column) -> list[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a text matches a pattern, in which ``*`` is any text; case is ignored."""
+    """Return whether `pattern` matches a text: ``*`` stands for any characters, case is ignored."""
     return bool(_compile_pattern(pattern).fullmatch(text))
 
 
 def strip_point(text: str, decimal: str = ".") -> str:
-    """Remove a decimal part of zero: programs write the code 3 as ``3.0`` in a column with gaps.
+    """Remove the decimal part of a whole number, if this part is zero; other texts are unchanged.
 
-    With a decimal comma, ``3,0`` becomes 3, too, but ``3.000`` does not: it is three thousand.
+    Programs write 3 as ``3.0`` in a column with missing values. With a decimal comma, ``3,0``
+    becomes 3, too, but ``3.000`` does not: it is three thousand.
     """
     for mark in dict.fromkeys((decimal, ".")):
         head, point, tail = text.partition(mark)

@@ -1,4 +1,4 @@
-"""A transformer that encodes with a domain, as the first step of a scikit-learn pipeline."""
+"""Encode with a domain in the first step of a scikit-learn pipeline."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from privcurve.datasets.domain import Domain
 class DomainEncoder(TransformerMixin, BaseEstimator):
     """Encode raw columns with a public domain, as the step before a learner.
 
-    It learns nothing: its fitted attributes follow from the domain, and the code of a value depends
-    on no other row. So it costs no privacy, and cross-validation may fit it any number of times.
+    The encoder learns nothing from the records: its fitted attributes follow from the domain, and
+    the bin of a value depends on no other row. So a fit of the encoder costs no privacy, however
+    often cross-validation repeats it.
 
     Parameters
     ----------
@@ -44,20 +45,20 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         self.domain = domain
 
     def fit(self, X: object, y: object = None) -> Self:
-        """Set the names of the columns; nothing is learned from `X`."""
+        """Set the fitted attributes, which depend on the domain alone; `X` and `y` are ignored."""
         self.n_features_in_ = len(self.domain.columns)
         self.feature_names_in_ = np.array(self.domain.names, dtype=object)
         return self
 
     def fit_transform(self, X: object, y: object = None, **fit_params: Any) -> Codes:
-        """Encode the training records of the next step: `encode_frame` with ``train=True``."""
+        """Encode the records that train the next step, with the warnings for training records."""
         self.fit(X, y)
         return encode_frame(self.domain, X, in_order=False, train=True)
 
     def transform(self, X: object) -> Codes:
         """Encode a frame or a mapping of columns; see :func:`encode_frame`.
 
-        Raises DatasetError if a column is missing, or if a value has no code.
+        Raises DatasetError if a column is missing, or if a value is in no bin.
         """
         return encode_frame(self.domain, X, in_order=False)
 

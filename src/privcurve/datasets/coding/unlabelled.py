@@ -23,32 +23,36 @@ from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cel
 
 @dataclass(frozen=True)
 class CodedPiece:
-    """The codes of consecutive records of a file; some of them may be skipped."""
+    """Encoded records that follow each other in a file.
 
-    codes: Codes  # (n_answered, n_columns): records that can be predicted
-    # (n_records,): whether each record can be predicted; False for a skipped record
+    Records with a value that is in no bin, or with a wrong number of fields, may be skipped.
+    """
+
+    codes: Codes  # (n_answered, n_columns): bins of the records that are not skipped
+    # (n_records,): whether each record is encoded; False for a skipped record
     answered: NDArray[np.bool_]
-    # Texts of each copied column, for all records; "" for a record with a wrong number of fields.
+    # For each copied column: its texts in all records; "" in a record with a wrong number of
+    # fields.
     copied: list[list[str]]
-    skipped: list[tuple[int, list[str]]]  # for each skipped record: its line, and its faults
-    table: RawTable  # the raw table of these records
+    skipped: list[tuple[int, list[str]]]  # line and faults of each skipped record
+    table: RawTable  # the same records before encoding
 
 
 @dataclass(frozen=True)
 class NewRecords:
-    """A file of unlabelled records that is read and encoded in pieces."""
+    """A file of unlabelled records, which is read and encoded piece by piece."""
 
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
-    notes: tuple[str, ...]  # remarks on how the file is read, if this may surprise the user
-    # The records in pieces. A value without a code raises DatasetError, unless records with such
-    # values are skipped.
+    notes: tuple[str, ...]  # remarks on details of the format that may surprise the user
+    # The encoded pieces. A value that is in no bin raises DatasetError, unless such records are
+    # skipped.
     parts: Iterator[CodedPiece]
-    counts: Sequence[ColumnCounts]  # missing, clipped, unlisted values of the records read so far
-    problems: Problems  # faults and remarks of the records read so far
+    counts: Sequence[ColumnCounts]  # missing, clipped and unlisted values so far, by column
+    problems: Problems  # faults and remarks so far
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the records read so far."""
+        """Remarks on the records that were read so far."""
         return (*self.problems.remarks, *warnings_of(self.counts))
 
 
@@ -73,14 +77,14 @@ def read_codes(
     ----------
     domain : Domain
     path : Path
-        CSV or similar with column names in the first line, in any order (``.gz`` too); a Parquet
-        file (``.parquet``); a sheet of an Excel file; or ``-``: CSV from `stdin`. Unknown columns
-        are ignored. A file without column names is read with `parser`.
+        A text file such as CSV (``.gz`` too), a Parquet file (``.parquet``) or an Excel file; ``-``
+        reads CSV from `stdin`. Columns are found by their names, in any order; unknown columns are
+        ignored. A file without column names is read with `parser`.
     parser : Parser, optional
         Format of the files that trained the model.
     separator : str, optional
-        By default the separator of `parser`, a comma, semicolon, tab, ``|`` or blanks, whichever
-        yields the column names.
+        By default, the separator that yields the column names is chosen: the separator of `parser`,
+        a comma, semicolon, tab, ``|`` or blanks.
     encoding : str, optional
         By default the encoding of `parser`, or UTF-8.
     sheet : str
@@ -90,9 +94,9 @@ def read_codes(
     labels : Path, optional
         The file of the labels of an idx file.
     copied : sequence of str
-        Columns whose texts are returned in addition to the codes.
+        Columns of the file whose texts are returned in addition to the bins.
     skip : bool
-        Whether records without a code are skipped; otherwise they are an error.
+        Whether to skip records with a value that is in no bin; otherwise they are an error.
     stdin : binary file, optional
     watch : callable, optional
         Called with each piece of records as it is read.
@@ -104,7 +108,7 @@ def read_codes(
     Raises
     ------
     DatasetError
-        If the file can't be read, lacks columns, or has another layout: all faults in one message.
+        If the file can't be read, lacks columns, or has another layout; the message has all faults.
     """
     layout = reading.Layout(parser, separator, encoding, sheet, rows, labels)
     file = reading.open_unlabelled(domain, path, layout, copied, stdin)
@@ -122,8 +126,8 @@ def read_codes(
                 watch(table)
         problems.check()
         if problems.rows:
-            # The file ends with records that cannot be read. They are in no table, so that they
-            # need a piece of their own.
+            # The file ends with unreadable records. No table contains them, so they form their own
+            # piece.
             no_records = RawTable(
                 description.name, {name: [] for name in description.copied}, range(0)
             )
@@ -134,17 +138,17 @@ def read_codes(
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:
-    """Raise DatasetError if the first line of a file that is read by position is unexpected.
+    """Raise DatasetError if a file without column names begins unlike the training files.
 
-    If the training files had no names, a first line with names would be read as a record. If the
-    training files had a first line to skip, a first line with a record would be skipped.
+    If the training files had no line of names, a line of names would be read as a record. If the
+    training files had lines to skip, a record in such a line would be lost.
     """
     fields, source = file.description.parser.fields, file.description.name
     unit = reading.kinds()[file.description.parser.kind].unit
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
-        """Return for each column, and for the label, whether the record has a known value."""
+        """Return whether each column, and the label, has a value that the domain knows."""
         text_of = dict(zip(fields, record, strict=False))
         values = [_is_value(domain, column, text_of[column.name]) for column in domain.columns]
         label = text_of.get(domain.label.column, "").removesuffix(domain.label.strip)
@@ -176,7 +180,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
 
 
 def _is_value(domain: Domain, column: Column, text: str) -> bool:
-    """Return whether a text marks a missing value, or has a code other than the code of `other`."""
+    """Return whether a text marks a missing value, or is in a bin other than `other`."""
     coded = ColumnCoder(domain, column).code([text])
     code, is_marker = int(coded.codes[0]), bool(coded.absent[0])
     return bool(text) and (is_marker or (code >= 0 and column.code_names[code] != OTHER))
@@ -189,17 +193,17 @@ def _is_word(text: str) -> bool:
 def _make_piece(
     description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
 ) -> CodedPiece:
-    """Return the piece of a table, with its skipped records at their positions.
+    """Encode a table as a :class:`CodedPiece`, including the skipped records.
 
     `rows` has the faults of skipped records by line. The function removes them from `rows`, so that
-    the next piece does not contain them.
+    the next piece does not repeat them.
     """
     copied = [_write_texts(table.columns[name]) for name in description.copied]
     if not rows:
         return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
-    # Skipped records with a wrong number of fields are not in the table: insert them.
+    # The table lacks skipped records with a wrong number of fields: insert them by line.
     unread = refused[~np.isin(refused, lines)]
     places = np.searchsorted(lines, unread)
     for texts in copied:
@@ -211,8 +215,8 @@ def _make_piece(
 
 
 def _write_texts(values: object) -> list[str]:
-    """Return the texts of a column as a text file contains them; empty for a missing value."""
+    """Return the values of a column as texts, as in a text file; "" for a missing value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]
-    # NumPy may store a day as the time of its midnight.
+    # NumPy may store a date as a time at midnight.
     return [(text_of(cell) or "").removesuffix("T00:00:00") for cell in values]

@@ -1,8 +1,8 @@
-"""Describing: draft descriptions, ask their owner what a draft leaves open, and check them.
+"""Describing: draft a description, ask the data owner to complete it, and check it.
 
-:func:`draft` describes a table from its content and leaves blank what its owner has to decide,
-:func:`questions` returns the blanks as questions, and :func:`check` compares a description with the
-data files.
+:func:`draft` describes a table from its content and leaves blank what the owner has to decide,
+:func:`questions` returns a question for each blank, and :func:`check` compares a description with
+the data files.
 """
 
 from privcurve.datasets.describing.columns import FINE, Proposal

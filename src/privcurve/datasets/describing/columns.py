@@ -23,13 +23,14 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
-# A column of texts identifies records if more than the share _UNIQUE of its values is distinct, and
-# if it has more than _FEW distinct values.
+# Texts probably identify records if the number of distinct texts is larger than _FEW, and larger
+# than the share _UNIQUE of all texts of the column.
 _UNIQUE = 0.9
 _FEW = 50
-# Texts with a larger mean number of characters are sentences.
+# Texts are sentences, not categories, if their mean number of characters is larger.
 _SENTENCE = 40
-# Maximum number of values of a column in a message (SHOWN), and in the draft of a public file.
+# Maximum number of values of a column: in a message (SHOWN), and in the draft for a public file
+# (MOST_COPIED).
 SHOWN = 8
 MOST_COPIED = 100
 # Maximum number of characters of a value in a message.
@@ -56,24 +57,24 @@ _PERSON = re.compile(
     r"|patient|person|subject|customer|client|user|member|participant)$",
     re.IGNORECASE,
 )
-# A column with fewer distinct values probably names groups of people, not single persons.
+# A column with fewer distinct values probably contains groups of people, not single persons.
 _LEAST_PEOPLE = 20
 # Name that pandas gives to an unnamed index in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
 
-# Amounts in notations that programs do not read as numbers: 1,234.50, € 5, 92%.
+# Amounts in notations that are not read as numbers: 1,234.50, € 5, 92%.
 _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
-# An amount with its unit: 161 cm.
+# A number with a unit, such as 161 cm.
 _WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 
-# Ambiguous numbers: 1.234 may be 1234, with a mark between thousands.
+# Ambiguous numbers: 1.234 may also mean 1234, if the point separates thousands.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
 # Numbers of repeated digits 7, 8 or 9, which conventionally mark a missing value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# Bounds and numbers of bins that follow from the name of a column, which is public. Names of
-# percentages are left out: for 25 % a file may have 25, and Excel has 0.25.
+# Bounds and numbers of bins that follow from the name of a column, which is public. Names such as
+# "percent" are not listed: 25 % may be 25 in the file, or 0.25 (as Excel stores it).
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -83,13 +84,14 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
-# The question to the owner about numbers that may be codes.
+# The question to the data owner about numbers that may be codes of categories.
 CODES_OR_NUMBERS = (
     "[lowest, highest] possible, if these are numbers; for codes (1 for man, 2 for woman) "
     "write only kind: categorical, categories: [1, 2, …]"
 )
 
-# Bins in drafts, which suit numbers of any distribution within their bounds (docs/datasets.md).
+# Keys for the bins of numeric columns in drafts. These bins suit any distribution of the numbers
+# within their bounds (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
@@ -98,21 +100,23 @@ class Proposal:
     """A proposed description of a column."""
 
     kind: str  # `""` for a column that is left out
-    # Keys of the description except name and kind; None is a blank, for the owner to fill in.
+    # Keys of the column in the description, except name and kind. The value None is a blank.
     keys: dict[str, Any] = field(default_factory=dict)
-    remarks: dict[str, str] = field(default_factory=dict)  # comments on keys
-    summary: str = ""  # a summary of the values, for the owner's screen
+    # comments that the draft puts next to keys
+    remarks: dict[str, str] = field(default_factory=dict)
+    summary: str = ""  # a summary of the values, shown to the owner
     largest: float = 0.0  # largest absolute value of numbers
     is_whole: bool = False  # whether all numbers are whole
-    # The frequent texts of a column of texts; all values of a column of numbers that may be codes.
+    # The most frequent texts of a text column; all values of a numeric column that may be codes of
+    # categories; else empty.
     words: frozenset[str] = frozenset()
     # Whether the column may name persons with several records each: the unit of privacy.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:
-        """Return whether both columns have the same description and similar values.
+        """Return whether one entry of a description may describe both columns.
 
-        Then one entry of the description may describe both.
+        The columns must have the same keys and similar values.
         """
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
@@ -123,7 +127,10 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
-    """Propose the description of a column; with `public`, it may contain values of the records."""
+    """Propose the description of a column.
+
+    `public` says whether the records are public, so that the proposal may contain their values.
+    """
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
         return Proposal("", summary="row names written by pandas, not part of a record")
@@ -142,7 +149,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
-    """Propose the description of a column of words like yes and no; None for other columns."""
+    """Propose the description of a column of conventional words, such as yes and no; else None."""
     words = {normalize_word(text) for text in profile.values}
     if profile.more or len(words) > 6:
         return None
@@ -160,7 +167,7 @@ def _propose_convention(name: str, profile: Profile) -> Proposal | None:
 
 
 def normalize_word(text: str) -> str:
-    """Return a text in lower case, and a whole number without a point (3.0 becomes 3)."""
+    """Return a text in lower case; a whole number without a decimal part (3.0 becomes 3)."""
     return strip_point(text).casefold()
 
 
@@ -221,7 +228,8 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # If not all values were counted, an uncounted value may be larger than the markers.
+    # Markers are larger or smaller than all other numbers. This is unknown if not all values were
+    # counted.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -240,8 +248,9 @@ def _propose_number(
     elif not public or profile.missing:
         keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Two columns of codes share an entry if they have the same codes. With few records per code, a
-    # column may lack some codes by chance: do not compare codes then.
+    # Numeric columns that may be codes share an entry only if their values are equal. With fewer
+    # than five records per value, a column may lack some values by chance, so values are not
+    # compared.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
@@ -265,7 +274,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
         '["A*", B12], …}; all others become other'
     }
     if public:
-        # Leave out texts with a star: as a group, such a text would match other texts, too.
+        # Leave out texts with a star: as a pattern, such a text would match other texts, too.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
             if "*" not in text and not any(matches(group, text) for group in groups):
@@ -277,7 +286,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Return advice if texts look like dates or amounts in forms that programs do not read."""
+    """Return advice if texts look like dates or amounts in a notation that is not read."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:
@@ -304,10 +313,11 @@ def _remark_on_thousands(profile: Profile) -> str:
 def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], list[float]]:
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
-    A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
-    numbers, or further from the other numbers than these are from one another. If there is no such
-    marker, but exactly one negative number, this number is a marker if it is whole. Returns the
-    text of each marker, by its number, and the other numbers; both in increasing order.
+    Candidates are -1 and numbers of repeated digits 7, 8 or 9. A candidate is a marker if it is
+    negative and the other numbers are not, or if it is further from their range than this range is
+    wide. If no candidate is a marker, but exactly one number is negative, this number is a marker
+    if it is whole. Returns the text of each marker, by its number, and the other numbers; both in
+    increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
@@ -335,7 +345,7 @@ def _is_identifier(name: str, profile: Profile) -> bool:
 
 
 def _may_name_people(name: str, profile: Profile) -> bool:
-    """Return whether a column may name persons, with several records each in the table."""
+    """Return whether a column may contain names of persons who have several records each."""
     match = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
     repeats = profile.share_distinct <= _UNIQUE
     return bool(match) and repeats and len(profile.values) >= _LEAST_PEOPLE
@@ -348,7 +358,7 @@ def _propose_person(profile: Profile, summary: str) -> Proposal:
 
 
 def _remark_on_people(name: str, profile: Profile) -> str:
-    """Return a warning if the values of an identifier repeat, as ε protects only single records."""
+    """Return a warning if values of an identifier repeat, as ε protects only single records."""
     if not _is_name_of_identifier(name) or profile.more or _is_unique(profile):
         return ""
     times = profile.n_present / len(profile.values)
@@ -356,12 +366,12 @@ def _remark_on_people(name: str, profile: Profile) -> str:
 
 
 def _is_unique(profile: Profile) -> bool:
-    """Return whether no value occurs twice."""
+    """Return whether all values differ."""
     return not profile.more and len(profile.values) == profile.n_present
 
 
 def _is_sequence(profile: Profile, amounts: Range) -> bool:
-    """Return whether the numbers are distinct and nearly consecutive, like numbers of rows."""
+    """Return whether numbers are distinct and nearly without gaps, like numbers of rows."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _is_unique(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
@@ -390,8 +400,8 @@ def _shorten(text: str) -> str:
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
     """Round bounds outwards, by at most a tenth of the distance between them.
 
-    Equal bounds are separated first. Bounds near the largest or smallest floats, which can't be
-    rounded, are unchanged.
+    If the bounds are equal, the upper one is increased first. Bounds that are too large or too
+    close to be rounded are unchanged.
     """
     if low == high:
         high = low + max(1.0, abs(low) / 100)

@@ -1,4 +1,4 @@
-"""Fill in the blanks of a draft one by one: read an answer, check it, and write it to the file."""
+"""Fill in the blanks of a draft: check the owner's answers, and write them to the file."""
 
 from __future__ import annotations
 
@@ -25,38 +25,40 @@ from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
-# A key on a line of its own, without a value, perhaps with a comment and with an anchor (an anchor
-# marks an entry that other columns share).
+# A line with a key and no value; a comment and an anchor may follow. (YAML's anchor names an entry,
+# so that other columns can repeat it.)
 _LINE = re.compile(
     r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
     r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
-# Any key on a line of its own, with the rest of the line.
+# A line that begins with a key.
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
-# An answer which says that numbers are codes, such as `codes: 1, 2`.
+# An answer which says that numbers are codes of categories, such as `codes: 1, 2`.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
-# A colon after which YAML would read a value, so that the text before it would be a key.
+# A colon that would make YAML read a text as a pair of key and value.
 _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
-# Keys of numeric columns that categorical columns lack.
+# Keys that only numeric columns have. They are removed if the owner says that the numbers are
+# codes.
 _NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
-# By key of an entry in the file: the new key and its value; or None, to remove the key.
+# Changes of an entry in the file. By present key: the new key and its value, or None to remove it.
 Edits = Mapping[str, tuple[str, Any] | None]
 
 
 class Question:
-    """A question to the owner about a blank of a draft; its answer is written to the file."""
+    """A question to the data owner about a blank of a draft; the answer is written to the file."""
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
         line = self._lines()[self.line - 1]
         match = _LINE.fullmatch(line)
-        # An alias of YAML repeats the value of another column, and so needs no answer of its own.
+        # An alias of YAML repeats the entry of another column, so the blank needs no separate
+        # answer.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # Ask with the words of the comment in the draft or, without a comment, with words by key.
+        # Ask with the comment in the draft; without a comment, with the general words for this key.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -65,7 +67,7 @@ class Question:
 
     @property
     def line(self) -> int:
-        """The line of the blank in the file, read anew: answers may have removed earlier lines."""
+        """The line of the blank, searched anew, because earlier answers may have removed lines."""
         return Lines(self.path).line_of(*self.blank.place)
 
     def _lines(self) -> list[str]:
@@ -74,12 +76,13 @@ class Question:
     def answer(self, text: str) -> str:
         """Check an answer, given as YAML, and write it to the file.
 
-        The brackets of a list and the quotes of a text may be omitted. Instead of bounds, the
-        answer ``codes: 1, 2`` turns a column of numbers into categories, and adds categories for
-        other numbers and for missing values. An answer that sets a unit also sets n_rows and n_test
-        to the numbers of records that the unit keeps; these are returned as a text, such as
-        "n_rows: 90". Otherwise the text is empty. Raises DatasetError, without writing, if the
-        answer is invalid.
+        The brackets of a list and the quotes of a text may be omitted. For bounds, the answer
+        ``codes: 1, 2`` turns the numeric column into a categorical one with these categories, one
+        for other numbers, and one for missing values.
+
+        If the answer sets a unit, ``n_rows`` and ``n_test`` are set to the numbers of records that
+        the unit keeps. The returned text shows these numbers, such as "n_rows: 90"; for other
+        answers it is empty. Raises DatasetError, without writing, if the answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -96,7 +99,8 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
-            # `missing: bin` is only for numbers; a list of markers stays, as it also suits codes.
+            # Only numeric columns may have `missing: bin`. A list of markers suits both kinds: keep
+            # it.
             removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
@@ -118,7 +122,7 @@ class Question:
         return ", ".join(f"{name}: {n:,}" for name, n in kept.items())
 
     def _edit_line(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
-        """Return the line of `key` with the edit; an empty text if the edit removes the key."""
+        """Return the line of `key` after an edit (see `Edits`); "" if it removes the key."""
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
             raise DatasetError(
@@ -131,7 +135,7 @@ class Question:
         return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
     def _read_value(self, key: str, text: str) -> Any:
-        """Parse the answer for a key as YAML; a text needs no quotes, and a list no brackets."""
+        """Parse the answer for a key as YAML; brackets of lists and quotes may be omitted."""
         text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:
@@ -151,7 +155,7 @@ class Question:
         return text
 
     def _check(self, text: str) -> None:
-        """Raise DatasetError if the description `text` has faults that the file does not have."""
+        """Raise DatasetError if the edited text of the description has new faults."""
         with tempfile.TemporaryDirectory() as folder:
             edited = Path(folder, self.path.name)
             edited.write_bytes(text.encode())
@@ -161,17 +165,18 @@ class Question:
 
 
 def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
-    """Return how many records a unit keeps, by key of the draft (``n_rows`` and ``n_test``).
+    """Return the numbers of records that a unit keeps: at most ``unit.at_most`` of each person.
 
-    Returns an empty mapping if the files are missing or records can't be read: `check` reports
-    that. Raises DatasetError if the files lack the column of the unit.
+    The keys of the result are ``n_rows`` and, if there are test records, ``n_test``. The result is
+    empty if the files are missing or have unreadable records, which `check` reports. Raises
+    DatasetError if the files lack the column of the unit.
     """
     content = write_out(catalogue.content_of(path))
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
     words = content.get("missing", MISSING)
     missing = tuple(map(str, words if isinstance(words, list) else [words]))
-    # The reader needs a column and a label. Take the label for both: as a column, all its texts are
-    # `other`.
+    # Only the persons matter here, but a description must have a column and a label: use the
+    # label's column for both, and accept all its texts as `other`.
     column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
     domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
     description = Description(
@@ -202,14 +207,14 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
 
 
 class CardQuestion:
-    """An optional question to the owner: about the card of a release, or about the budget."""
+    """An optional question to the data owner about the release card or the budget."""
 
     def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
         self.path, self.place, self.remark = path, place, remark
         self.prompt = " ".join(place[1].split("_"))
 
     def answer(self, text: str) -> str:
-        """Write an answer to the file, and return an empty text.
+        """Write an answer to the file; return "", as there is nothing to report.
 
         Raises DatasetError if the answer is invalid, or if the file must be edited by hand.
         """
@@ -223,7 +228,7 @@ class CardQuestion:
         if messages := [fault.message for fault in faults if fault.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
-        # Find the line with the key, or the comment in a draft that proposes the key.
+        # Replace the line of the key, or the comment by which a draft proposes the key.
         head = rf"{top}:" if top in content else rf"# {top}:"
         mapping = r"\{.*\}" if content.get(top, True) else ""
         line = re.compile(rf"^{head}[ \t]*{mapping}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
@@ -270,7 +275,7 @@ def card_questions(path: Path) -> list[CardQuestion]:
 
 
 def questions(path: Path) -> list[Question]:
-    """Return a question for each blank of a draft, in the order of its lines.
+    """Return the questions about the blanks of a draft, in the order of their lines.
 
     Raises DatasetError if the file is not YAML.
     """

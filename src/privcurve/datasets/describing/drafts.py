@@ -47,8 +47,8 @@ def draft(
     sheet : str
         The sheet of an Excel file, by default the first.
     public : bool
-        Whether the file is public, so that its content may be copied into the draft, including
-        bounds and categories. Otherwise these are left blank unless a convention defines them.
+        Whether the file is public, so that bounds and categories may be copied from it. Otherwise
+        they are left blank, unless they follow from a convention, such as yes and no.
     watch : callable, optional
         Called with each piece of records as it is read.
 
@@ -101,7 +101,8 @@ def draft(
         format=form,
         decimal=decimal,
         thousands=thousands,
-        # Sort the words: the order of occurrence would reveal something about records.
+        # Sort the words: the order in which they occur in the table would reveal something about
+        # records.
         missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
@@ -139,8 +140,8 @@ def profile_table(
     check_names(path, form, profiles)
     decimal, _ = _find_marks(form, profiles)
     if form.parser["kind"] != DELIMITED and decimal != ".":
-        # Cells that are numbers were written with a decimal point, but the texts of the file have a
-        # decimal comma: read again, so that all numbers are written alike.
+        # The numbers in the cells were converted with a decimal point, but the texts have a decimal
+        # comma. Read again, and write all numbers with a comma.
         profiles = read(path, form, Problems(path.name), decimal=decimal)
     return form, profiles
 
@@ -148,7 +149,7 @@ def profile_table(
 def proposals(
     form: Format, profiles: Mapping[str, Profile], public: bool = False
 ) -> dict[str, Proposal]:
-    """Propose a description for each column in `profiles`; columns of lists are left out."""
+    """Propose a description for each column of the table; columns of lists are left out."""
     marks = _find_marks(form, profiles)
     columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
     return columns | dict.fromkeys(
@@ -185,7 +186,10 @@ def read(
     watch: Callable[[RawTable], None] | None = None,
     decimal: str = ".",
 ) -> dict[str, Profile]:
-    """Read an entire table in pieces, and return the profiles of its columns."""
+    """Read a table, and return the profiles of its columns, by name.
+
+    `decimal` is the decimal mark for cells that contain numbers; `watch` is called with each piece.
+    """
     profiles = empty_profiles(form.fields)
     description = _describe_as_texts(path, form, decimal)
     try:
@@ -197,7 +201,7 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # Remove advice about the description from the message: no description exists yet.
+        # Remove advice on how to change the description: there is none yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
@@ -211,7 +215,7 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
     form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
     if "fields" in training.parser:
-        # Fields are found by position: if the test file has another number of lines to skip, its
+        # Columns are found by position. If the test file had another number of lines to skip, its
         # first records would be lost, or a line of names would be read as a record.
         keys["skip_rows"] = 0
     if not reading.is_plain_text(path):
@@ -220,13 +224,13 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
         values = [table.parser.get(key, plain) for table in (form, training)]
         if values[0] != values[1]:
             raise DatasetError(
-                f"{path} must have the format of the other records: {key} must be "
-                f"{values[1]!r}; got {values[0]!r}. Write the test records in the same way."
+                f"{path} must have the format of the training records: {key} must be "
+                f"{values[1]!r}; got {values[0]!r}. Write the test records in this format."
             )
     if lacking := [name for name in training.fields if name not in form.fields]:
         raise DatasetError(
             f"{path} must have the column {lacking[0]!r}. Test records need the columns of the "
-            "others, and a first line that names them."
+            "training records, and a first line that names them."
         )
     n_unread = problems.n_unread
     profiles = read(path, training, problems)
@@ -252,8 +256,8 @@ def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
 def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return the decimal mark and the thousands mark that make the most columns numeric.
 
-    The thousands mark is empty unless some column is numeric only with such a mark. In a text file,
-    the marks must also make at least as many columns numeric as the decimal mark alone.
+    The thousands mark is "" unless some column is numeric only with it. In a text file, both marks
+    together must also make at least as many columns numeric as the decimal mark alone.
     """
 
     def count(some: Iterable[Profile], decimal: str, thousands: str = "") -> int:

@@ -1,7 +1,7 @@
 """Refuse column names that look like a record.
 
-If the first line of a file is a record and not a line of names, its values would become names of
-columns in the description, which is public.
+If the first line of a file is a record instead of a line of names, its values would become column
+names in the description, which is public.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from privcurve.schema import MOST_NAMED
 
 
 def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
-    """Refuse a table whose column names look like one of its records.
+    """Raise DatasetError if more column names look like values than like names.
 
-    The table is refused if more names count as values than as names. A name counts as a value if it
-    is a value of its own column, if it has the notation of most values (numbers, dates, codes), or
-    if it occurs twice among the names. A word counts as a name if its column holds only numbers:
-    if the word were one of the column's n + 1 values, it would be the only word among them, and
-    would be in the first line with a probability of only 1/(n + 1). The message does not show the
-    names, which may be values of a person.
+    A name looks like a value if it is a value of its column, has the notation of most values of the
+    column (numbers, dates, codes), or occurs twice among the names. A word looks like a name if all
+    values of its column are numbers: if it were one of n + 1 values, only one of them a word, it
+    would be the first with probability 1/(n + 1). The message does not show the names, because they
+    may be values of a person.
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}
@@ -33,7 +32,8 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     values = [
         place
         for place, (name, field) in enumerate(columns)
-        # Frames number columns without names, so "0" as the name of the first column is no value.
+        # In frames, columns without names are numbered: "0" as the name of the first column is no
+        # value.
         if not (is_frame and name == str(place))
         and ((name in twice and name != field) or _is_value(name, profiles[field]))
     ]
@@ -75,17 +75,14 @@ def _is_value(name: str, profile: Profile) -> bool:
 
 
 def _is_name(name: str, profile: Profile) -> bool:
-    """Return whether a name is a word and its column holds only numbers."""
+    """Return whether a name is a word, and all values of its column are numbers."""
     is_word = bool(re.search(r"[^\W\d_]", name)) and name.lower() not in MISSING_WORDS
     all_numbers = any(numbers.n == profile.n_present > 0 for numbers in profile.numbers.values())
     return is_word and all_numbers and not _is_value(name, profile)
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a text: A or a for a run of letters, 9 for a run of digits.
-
-    A run of letters is A, Aa or a: upper case, capitalized, or lower case.
-    """
+    """Return the notation of a text: runs of digits become 9, runs of letters A, Aa or a."""
     text = re.sub(r"\d+", "9", text)
     text = re.sub(r"[^\W\d_a-z]+", lambda run: "A" if run[0].isupper() else "a", text)
     return re.sub(r"[a-z]+", "a", text)

@@ -1,4 +1,4 @@
-"""Find the classes of a label for a draft, or refuse the label with a description of its column."""
+"""Find the classes of a label for a draft; refuse a column that is not a label."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import suggestion
 
-# A label with more distinct numbers than this is an amount, not a class.
+# A label with more distinct numbers is an amount, not a class.
 _AMOUNTS = 20
 _SHOWN = 8  # maximum number of values in a message
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a label in a draft."""
+    """The classes of a label, as a draft describes them."""
 
-    # Keys of the description in addition to the column: `positive` and `negative`, or `classes` if
-    # there are more than two. The value None is a blank, for the owner to fill in.
+    # Keys of the label in the description, except `column`: `positive` and `negative`, or `classes`
+    # if there are more than two. The value None is a blank.
     keys: dict[str, Any]
-    summary: str  # shares of the values, for the owner's screen
+    summary: str  # values and their shares, shown to the owner
     n_missing: int = 0  # number of records without a label
 
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """What the user says about the label: its column, and perhaps the values of its classes."""
+    """What the user chose as label: its column and, optionally, the values of its classes."""
 
     column: str
     positive: Sequence[str] = ()
@@ -45,14 +45,15 @@ class LabelChoice:
 
 
 def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the classes of a label; if `public`, they may be copied from the records.
+    """Find the classes of the label that the user chose.
 
-    Raises DatasetError with a summary of the column if it is no label for classification, or
-    contradicts `choice`.
+    `public` says whether the records are public, so that classes may be copied from them. Raises
+    DatasetError, with a summary of the column, if the column has no valid classes or contradicts
+    `choice`.
     """
     values = choice.values
     _check_named(choice)
-    # A word for a missing value may be a class, if the user names the word as one.
+    # A word that usually means a missing value is a class if the user names it as one.
     absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in values}
@@ -79,7 +80,7 @@ def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes
 
 
 def _check_named(choice: LabelChoice) -> None:
-    """Raise DatasetError if values that the user named contradict each other."""
+    """Raise DatasetError if the options of the user contradict each other."""
     both = sorted(set(choice.positive) & set(choice.negative))
     if both:
         raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
@@ -89,7 +90,7 @@ def _check_named(choice: LabelChoice) -> None:
         raise DatasetError("--classes names all classes: leave out --positive and --negative")
     if len(set(choice.classes)) < 3 or len(set(choice.classes)) < len(choice.classes):
         raise DatasetError(
-            "--classes must be three classes or more, each once; got "
+            "--classes must list three or more classes, each once; got "
             f"{' '.join(choice.classes)}. For two classes name --positive and --negative"
         )
 
@@ -114,7 +115,7 @@ def _check_values(
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
             f"all values of the label {choice.column!r} are named as {side}: "
-            f"{_write_shares(counts)}. Leave out the {other} ones"
+            f"{_write_shares(counts)}. Remove the {other} ones from --{side}"
         )
     if n_classes == 2 and not (profile.more or choice.classes):
         return
@@ -129,20 +130,22 @@ def _check_values(
         return
     raise DatasetError(
         f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
-        f"({_write_shares(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at "
-        "most); or all, some against the others: --positive A --negative B C …"
+        f"({_write_shares(counts)}). Name none of them, so that each is a class (at most "
+        f"{MOST_CLASSES}); or name all of them, as two classes: --positive A --negative B C …"
     )
 
 
 def _find_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the values of the positive and the negative class by convention, such as yes and no.
+    """Return the values of the positive and of the negative class, if they are conventional words.
 
-    Values that the user named come first. Returns None if no convention fits.
+    Conventional words are pairs such as yes and no. If the user assigned a word to a class, the
+    other words follow this choice. Returns None for other values.
     """
     for low, high in PAIRS:
-        # Sort values, lower case first: their order of occurrence may reveal something private.
+        # Sort values, lower case first: their order in the table may reveal something about
+        # records.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
@@ -151,7 +154,7 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # Try both orders: the owner may give the conventional words the opposite classes.
+        # The owner may declare "no" as positive, so try both directions.
         for low_side, high_side in (sides, sides[::-1]):
             if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
                 return high_side, low_side
@@ -161,9 +164,9 @@ def _find_convention(
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the spellings of the positive and of the negative value.
+    """Split two values, each with all its spellings, into positive and negative ones.
 
-    If the user names none, the first value is negative.
+    If the user names neither, the value of the first record is negative.
     """
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
     side = [value for value in counts if value.casefold() in values]
@@ -172,9 +175,9 @@ def _split_values(
 
 
 def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
-    """Return all values, sorted, numbers by size.
+    """Return all values, sorted; numbers by size.
 
-    If some values differ only in case, the result maps each value to its class, the first spelling.
+    If some values differ only in case, the result maps each value to its class: the first spelling.
     """
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}

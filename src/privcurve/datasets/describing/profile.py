@@ -1,4 +1,4 @@
-"""Profiles of columns: count the values of a table, and how many are numbers or dates."""
+"""Profile columns: count their values, and how many values are numbers or dates."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from privcurve.datasets.coding import (
 )
 from privcurve.datasets.reading import count_cells
 
-# To limit memory, at most MOST_VALUES distinct values of a column are counted, and MOST_TOGETHER of
-# all columns together, but at least _LEAST_VALUES of each column. Other values are not counted.
+# Limits of memory: at most MOST_VALUES distinct values of a column are counted, and at most
+# MOST_TOGETHER of all columns together, but at least _LEAST_VALUES of each column. The values
+# beyond these limits are not counted.
 MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# A column is numeric (or a date) if at least this share of its values are numbers (dates).
+# A column is numeric if at least this share of its values are numbers; likewise for dates.
 NEARLY_ALL = 0.95
 
-# The thousands mark that belongs to each decimal mark.
+# The thousands mark that usually goes with each decimal mark.
 OTHER = {".": ",", ",": "."}
-# Pairs (decimal mark, thousands mark). The first pair is how programs write numbers.
+# Pairs (decimal mark, thousands mark). The first pair is the notation of programs.
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
@@ -38,14 +39,14 @@ _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
 LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-# Texts that are codes and not numbers: 007, but also 0001E0 and 0E12, which Python would read.
+# Texts that are codes and not numbers, such as 007. `float` would read them, even 0001E0 and 0E12.
 _LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 
 
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add `more` to `counts`, but keep at most `most` distinct values.
+    """Add `more` to `counts`, which may have at most `most` distinct values.
 
-    Returns how many values were left out.
+    Returns the total count of the values that had no room.
     """
     left_out = 0
     for value, count in more.items():
@@ -58,7 +59,7 @@ def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
 
 @dataclass
 class Range:
-    """How many values are numbers of one notation (or dates of one format), and their range."""
+    """Number and range of the values that are numbers of one notation, or dates of one format."""
 
     n: int = 0
     low: float = float("inf")
@@ -66,7 +67,7 @@ class Range:
     is_whole: bool = True
 
     def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-        """Add distinct values, each with its number of occurrences."""
+        """Add the values `amounts`; `counts` has the number of occurrences of each."""
         if len(amounts):
             self.n += int(counts.sum())
             self.low = min(self.low, float(amounts.min()))
@@ -76,7 +77,7 @@ class Range:
 
 @dataclass
 class Profile:
-    """Counts of the values of a column, for the data owner only."""
+    """Counts of the values of a column. Only the data owner may see them."""
 
     most: int = MOST_VALUES  # maximum number of distinct values that are counted
     n: int = 0  # number of records
@@ -84,14 +85,16 @@ class Profile:
     missing: Counter[str] = field(default_factory=Counter)
     # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
-    more: bool = False  # whether there are more distinct values than `values` counts
-    n_apart: int = 0  # number of values that were counted in `values` before any was left out
-    # Numbers, by decimal mark and thousands mark; unlikely pairs are dropped.
+    more: bool = False  # whether the column has more distinct values than `most`
+    # number of values counted in `values`, up to the piece in which a value is first left out
+    n_apart: int = 0
+    # The numbers of each notation (decimal mark, thousands mark). Notations that fit few values are
+    # dropped.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
     )
-    zeros: bool = False  # whether some number has a leading zero, as codes do
-    # Dates, by format; unlikely formats are dropped.
+    zeros: bool = False  # whether some number has a leading zero, like codes such as 007
+    # The dates of each format. Formats that fit few values are dropped.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0  # total length of all texts
 
@@ -104,20 +107,21 @@ class Profile:
     def share_distinct(self) -> float:
         """Number of distinct values divided by the number of values; 1 if no value occurs twice.
 
-        Both are counted up to the piece of the table in which a value is first left out.
+        Both are counted up to the piece of the table in which a value is first left out, because
+        `values` is full.
         """
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def amounts(self, decimal: str, thousands: str) -> Range:
-        """Return count and range of the values that are numbers with these marks."""
+        """Return number and range of the values that are numbers with these marks."""
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
-        """Return whether nearly all present values are of the kind that `values` counts."""
+        """Return whether nearly all present values are among the `values` (numbers or dates)."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: object) -> None:
-        """Count the values of a piece of the column; None is a missing value."""
+        """Count the values of the next piece of the column; None is a missing value."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):
             counts[(text or "").strip()] += count
@@ -153,12 +157,16 @@ class Profile:
             pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
             self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_present / 2:
-                # Unlikely formats are dropped: testing all 31 in each piece would take long.
+                # Drop a format that fits few values: trying all 31 formats on each piece would take
+                # long.
                 del self.dates[form]
 
 
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
-    """Return empty profiles; with many columns, each profile counts fewer distinct values."""
+    """Return an empty profile for each column.
+
+    With many columns, each profile counts fewer distinct values, to limit the memory of all.
+    """
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 

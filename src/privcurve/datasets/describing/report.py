@@ -45,20 +45,20 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# Matches quoted names and numbers. Messages that are equal without them report the same kind of
-# fault, so that `_shorten` can group them.
+# Names in quotes, and numbers. Messages that differ only in these report the same kind of fault, so
+# `_shorten` groups them.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
-# Placeholders for undecided classes, so that the columns can be checked without the classes.
+# Placeholders for blank classes, so that the columns can be checked before the owner fills them in.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Maximum number of distinct values without a code that are counted (MOST_REFUSED), and that a
-# message shows (_SHOWN).
+# Of the values that are in no bin: maximum number of distinct ones that are counted (MOST_REFUSED),
+# and that a message shows (_SHOWN).
 MOST_REFUSED = 1000
 _SHOWN = 5
 
 
 class Fault(NamedTuple):
-    """A fault, and the line of the description to change."""
+    """A message on a fault, with the line of the description to change."""
 
     line: int
     message: str
@@ -66,18 +66,18 @@ class Fault(NamedTuple):
 
 @dataclass
 class RefusedValues:
-    """Counts of values without a code."""
+    """Counts of refused values: values that are in no bin, or labels that are in no class."""
 
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` distinct values
-    more: int = 0  # number of values that are not in `refused`
+    more: int = 0  # number of refused values beyond the ones counted in `refused`
 
     def refuse(self, values: Counter[str]) -> None:
-        """Add counts of values without a code."""
+        """Add counts of refused values."""
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     @property
     def frequent_values(self) -> str:
-        """The most frequent values without a code and their counts, as a text for messages."""
+        """The most frequent refused values and their counts, as a text for messages."""
         most = self.refused.most_common(_SHOWN)
         rest = len(self.refused) - len(most)
         values = ", ".join(f"{value!r} ({n:,})" for value, n in most)
@@ -85,16 +85,16 @@ class RefusedValues:
 
 
 class Tally(RefusedValues):
-    """Counts of the values of a column: missing, clipped, without a code, and in each bin."""
+    """Counts of the values of a column: missing, clipped, refused, and in each bin."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         super().__init__()
         self.column, self.decimal = column, domain.decimal
         self._coder = ColumnCoder(domain, column)
         self.counts = self._coder.counts
-        # Number of values in each bin of a numeric column, without missing values.
+        # Number of present values in each bin of a numeric column.
         self.in_bins: NDArray[np.int64] = np.zeros(column.bins, dtype=np.int64)
-        # The range of the values in each bin, clipped to the bounds.
+        # The smallest and largest value in each bin, clipped to the bounds.
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
 
@@ -115,10 +115,10 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin with more than half of the present values, and its share of them.
+        """The bin that hides most values, and its share of the present values.
 
-        None if there is no such bin, if its values are all equal, or if the column has fewer than
-        `FEW` values.
+        This bin contains more than half of the present values, and they are not all equal. None if
+        there is no such bin, or if the column has fewer than `FEW` present values.
         """
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
@@ -129,7 +129,10 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether different values are all in one bin, or all values are `other`."""
+        """Whether encoding makes the column constant: all values are `other`, or in one bin.
+
+        In a numeric column, this holds only if the values differ.
+        """
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
@@ -137,7 +140,10 @@ class Tally(RefusedValues):
 
 @dataclass
 class LabelTally(RefusedValues):
-    """Counts of the values of a label; `in_classes` counts the values that have a class."""
+    """Counts of the values of a label.
+
+    `in_classes` counts the values that belong to a class, `refused` the other values.
+    """
 
     label: LabelSpec = field(kw_only=True)
     n: int = 0  # number of records
@@ -155,10 +161,10 @@ class LabelTally(RefusedValues):
 
 @dataclass
 class Report:
-    """The result of a check: faults and remarks with their lines, and counts of each column.
+    """The result of a check: faults, remarks, and counts of each column.
 
-    `n_blanks` is the number of faults that are blanks, for the owner to fill in; `remarks` need no
-    action. `tallies` and `n_rows` count all files together.
+    `n_blanks` is the number of faults that are blank keys; `remarks` need no action. `tallies` and
+    `n_rows` count the records of all files together.
     """
 
     name: str
@@ -168,7 +174,7 @@ class Report:
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
-    # Whether each class has enough records for `privcurve compare`, which holds some out.
+    # Whether each class has enough records to hold some out, as `privcurve compare` does.
     can_compare: bool = True
 
     @property
@@ -180,8 +186,8 @@ class Report:
 def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
     """Check the description of a dataset, and whether its files agree with it.
 
-    `watch` is called with each piece of records. The report is for the data owner: its counts and
-    messages are computed from the records.
+    `watch` is called with each piece of records. Only the data owner may see the report: its counts
+    and messages are computed from the records.
 
     Raises DatasetError if the description does not exist or is not YAML.
     """
@@ -193,7 +199,7 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
 
 
 def description_faults(path: Path) -> list[str]:
-    """Return messages on the faults of a description alone, without lines; no data file is read."""
+    """Return messages on the faults of a description; no data file is read."""
     checker = _Checker(Report(path.stem, path), None)
     if "based_on" in checker.content:
         checker._check_schema(deepcopy(checker.content))
@@ -203,7 +209,7 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; keep a few of similar faults at one line, and count the others."""
+    """Sort faults by line; of many similar faults at one line, count all but the first few."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
@@ -216,9 +222,9 @@ def _shorten(faults: list[Fault]) -> list[Fault]:
 
 
 def propose_bins(column: Column) -> str:
-    """Return advice on bins that distinguish more values of a numeric column.
+    """Return advice on how a numeric column can get bins that distinguish more values.
 
-    The advice depends on the description alone, not on the records.
+    The advice depends on the description, never on the records.
     """
     (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
     if column.dates and column.bins < n_bins < high - low:
@@ -233,7 +239,7 @@ class _Checker:
         self.report, self.watch = report, watch
         self.content: dict[str, Any] = catalogue.content_of(report.path)
         self.lines = Lines(report.path)
-        # The position of each column in the description, by its name in the file.
+        # Index of each column's entry in `columns` of the description, by the column's name.
         self.positions: dict[str, int] = {}
         self.label_decided = True
 
@@ -244,9 +250,9 @@ class _Checker:
         self.report.remarks.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add messages as faults, at the line of the column or key that each message names.
+        """Add a fault for each message, at the line of the column or the key that it names.
 
-        A message that names no column gets the line of `place`.
+        If a message names no column, the line is the line of `place`, if `place` is given.
         """
         for message in messages:
             text = message.removesuffix(f" (in {self.report.path})")
@@ -256,7 +262,10 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return the result of `step`; if it fails, add its faults at `place` and return None."""
+        """Return ``step()``. If it raises DatasetError, return None.
+
+        The faults of the error are added at `place`.
+        """
         try:
             return step()
         except DatasetError as error:
@@ -320,7 +329,7 @@ class _Checker:
             self._check_rare(description, trained)
 
     def _build(self) -> Description | None:
-        """Build the description without its faulty columns; None if that is impossible."""
+        """Build the description without its faulty columns; return None if it can't be built."""
         if "based_on" in self.content:
             description = self._attempt(lambda: catalogue.description_of(self.report.path))
             if description is None:
@@ -345,11 +354,11 @@ class _Checker:
         return self._attempt(lambda: build(self.report.name, self.report.path, write_out(content)))
 
     def _check_schema(self, content: dict[str, Any]) -> tuple[set[int], bool]:
-        """Add blanks and violations of the schema as faults.
+        """Add a fault for each blank, and for each violation of the schema.
 
-        Returns the positions of the columns that can't be checked further, and whether a fault
-        outside the columns prevents any further check. In `content`, placeholders replace the
-        blanks of unit and label.
+        Returns the indices of the columns that can't be checked further, and whether a fault
+        outside the columns prevents all further checks. In `content`, the blank of the unit is
+        removed, and the blanks of the label get placeholders.
         """
         left_blank = blanks(content)
         self.report.n_blanks = len(left_blank)
@@ -394,7 +403,7 @@ class _Checker:
     def _check_unit(
         self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
     ) -> None:
-        """Add a fault if the unit keeps another number of records than the description says.
+        """Add a fault if a unit keeps another number of records than the description states.
 
         `n_of` has, for the keys ``n_rows`` and ``n_test``, the number of records of each person.
         """
@@ -404,7 +413,7 @@ class _Checker:
         if alike := explain_alike(unit.column, names, shown=True):
             self.note(alike, "unit")
         for key, persons in n_of.items():
-            # With `balance` or `first`, more than the unit decides which records are kept.
+            # With `balance` or `first`, the number of kept records depends on more than the unit.
             if persons and not (description.records.balance or description.records.first):
                 n_kept = sum(min(n, unit.at_most) for n in persons.values())
                 check_kept(description, n_kept, persons.total(), key, problems)
@@ -425,9 +434,10 @@ class _Checker:
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
-        """Add a fault for each entry of `columns` if at least half of its columns lose all values.
+        """Add a fault for each entry of `columns` that loses all values of its column.
 
-        An entry with a pattern of names describes several columns.
+        A column loses all values if encoding makes it constant. An entry that describes several
+        columns, by a pattern of names, gets a fault if this holds for at least half of them.
         """
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
@@ -486,9 +496,10 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Add a remark for each class with one record or person: ``privcurve compare`` needs two.
+        """Add a remark for each class that has only one record (or person, with a unit).
 
-        `trained` maps each text of the label to its number of records in the training files.
+        ``privcurve compare``, which holds some out, needs two. `trained` maps each text of the
+        label to its number of records in the training files.
         """
         label, whose, sizes = description.label, "record", Counter[int]()
         for text, n in trained.items():
@@ -514,9 +525,9 @@ class _Checker:
 
 
 def _question_markers(domain: Domain) -> Iterator[str]:
-    """Yield a question for each marker of missing values that is within the bounds of a column.
+    """Yield a question for each marker of missing values within the bounds of a column.
 
-    A marker that the column itself lists gives no question: it is meant for this column.
+    A column's own markers give no question: the owner listed them for this column on purpose.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:
@@ -532,7 +543,7 @@ def _question_markers(domain: Domain) -> Iterator[str]:
 
 
 def _is_within(word: str, column: Column, decimal: str) -> bool:
-    """Return whether a missing-value marker is a number or day within a column's bounds."""
+    """Return whether a marker of missing values, read as a number or date, is within the bounds."""
     if column.bounds is None:
         return False
     marked = days_of([word], column) if column.dates else Markers([word], decimal).amounts
@@ -540,7 +551,10 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Return advice on a thousands mark if all values without a code are numbers with this mark."""
+    """Return advice on a thousands mark, if all values that are in no bin are numbers with it.
+
+    The result is "" if no mark has this effect.
+    """
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):
         plain = remove_grouping(texts, decimal, mark)
@@ -551,7 +565,10 @@ def _propose_thousands(tally: Tally) -> str:
 
 
 def _find_faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a column's values, each with the key of the description to change."""
+    """Yield (message, key) for each fault of the values of a column.
+
+    `key` is the key of the description that the owner should change.
+    """
     column = tally.column
     if tally.counts.gaps:
         remedy = f"list {MISSING!r} among its categories"

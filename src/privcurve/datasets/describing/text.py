@@ -1,4 +1,4 @@
-"""The draft of a description, written as a YAML file for its owner to complete."""
+"""Write the draft of a description as a YAML file, which the owner then completes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from privcurve.datasets.describing.label import Classes
 from privcurve.datasets.reading import Format
 from privcurve.datasets.variants import escape_name
 
-# Words that YAML reads as texts without quotes, except the words in _NOT_BARE.
+# Words that YAML reads as texts without quotes, unless they are in _NOT_BARE.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
-# Columns share bounds only if their largest numbers differ by at most this factor.
+# Columns share an entry, and so their bounds, only if their largest numbers differ by at most this
+# factor; with wider bounds, small numbers would fall into one bin.
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -36,7 +37,7 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
-# Comment after n_rows in a draft.
+# Comment next to n_rows: a warning that n_rows is not always public.
 _ADD_REMOVE = (
     "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
     "# knowledge as soon as others saw this file. Keep it to yourself then.)",
@@ -51,18 +52,18 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """The draft of a description, and remarks on the table for its owner."""
+    """The draft of a description, with remarks on the table for its owner."""
 
     name: str
     format: Format
     decimal: str
     thousands: str
-    missing: list[str]  # words for missing values
-    files: Mapping[str, str]  # paths of the files, by part (`train`, `test`)
+    missing: list[str]  # words that mark a missing value
+    files: Mapping[str, str]  # path of each file, by part (`train`, `test`)
     n_rows: int  # number of training records, including unreadable ones
     n_test: int
     columns: Mapping[str, Proposal]  # proposals for all fields except the label
-    shares: Mapping[str, float]  # share of missing values of each column
+    shares: Mapping[str, float]  # share of missing values, by column
     label: str
     classes: Classes
     public: bool  # whether the records are public
@@ -72,10 +73,10 @@ class Draft:
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """Proposals for the columns that the draft uses, indexed by name or pattern.
+        """Proposals for the columns that are used, by name or pattern.
 
-        Similar columns whose names differ only in a number (x2, x3, x4) share one entry, whose name
-        is a pattern (``x{2..4}``).
+        Columns with similar proposals, and names that differ only in a number (x2, x3, x4), share
+        one entry, whose name is a pattern (``x{2..4}``).
         """
         return dict(
             _merge_columns({key: column for key, column in self.columns.items() if column.kind})
@@ -83,7 +84,7 @@ class Draft:
 
     @property
     def blanks(self) -> int:
-        """Number of blanks for the owner to fill in; several columns may share one."""
+        """Number of blanks for the owner to fill in; a blank that columns share counts once."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
         n_blank = sum(value is None for entry in keys for value in entry.values())
         n_shared = len(self._anchors) - len(set(self._anchors.values()))
@@ -91,15 +92,15 @@ class Draft:
 
     @property
     def _persons(self) -> list[str]:
-        """Columns that may name persons with several records each."""
+        """Names of the columns that may contain names of persons with several records each."""
         return [key for key, column in self.columns.items() if column.is_person]
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
-        """The name of a YAML anchor for each column that shares its groups with other columns.
+        """The YAML anchor of each column that shares its groups of words with other columns.
 
         Columns with the same frequent texts share their groups, so that the owner decides on them
-        only once. A model has no trace of the sharing.
+        only once. The model does not reveal which columns share groups.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -154,9 +155,10 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys.
+        """Yield the lines with the keys of a column.
 
-        If columns share groups, the first column has the groups, and the others have an alias.
+        Of the columns that share groups of words, the first has the groups, and the others repeat
+        them by an alias of YAML.
         """
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
@@ -170,11 +172,11 @@ class Draft:
 
 
 def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
-    """Merge similar columns whose names differ in a number: x2, x3 and x4 become ``x{2..4}``.
+    """Merge similar columns with consecutive numbers in their names: x2, x3, x4 become ``x{2..4}``.
 
     The largest numbers of merged columns must have the same magnitude: with shared bounds, much
-    smaller numbers would fall into one bin. The records decide which columns are merged, but not
-    what the owner writes about these columns, and a model has no trace of the merging.
+    smaller numbers would fall into one bin. Which columns are merged depends on the records, but
+    the owner's entries for them do not, and a model does not reveal the merging.
     """
     rest = list(columns.items())
     start = 0
@@ -185,7 +187,7 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
         end = start + 1
         least = most = column.largest
         if match:
-            # Continue while the next column has the next number and is similar.
+            # Go on while the next column has the next number in its name, and is similar.
             while end < len(rest):
                 after, other = rest[end]
                 if after != f"{match[1]}{int(match[2]) + end - start}":
@@ -217,9 +219,9 @@ def write_flow(value: object) -> str:
 
 
 def write_scalar(value: object) -> str:
-    """Write a value so that YAML reads it unchanged."""
+    """Write a value such that YAML reads the same value."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value
     written = json.dumps(value, ensure_ascii=False)
-    # Some characters of JSON end a line of YAML, or are not allowed there.
+    # Escape characters that JSON allows, but that end a line of YAML or are forbidden there.
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in written)

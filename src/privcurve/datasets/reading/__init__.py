@@ -1,8 +1,8 @@
-"""Reading: from the bytes of a file, or from a frame, to named columns, in pieces.
+"""Reading: convert the bytes of a file, or a frame, to named columns, in pieces.
 
 :func:`read` reads a file of a dataset, :func:`open_unlabelled` a file for prediction, and
-:func:`frame_tables` a frame; all of them yield pieces as :class:`RawTable`. :func:`sniff` detects
-the format of a table, and :func:`fetch` gets the files of a dataset.
+:func:`frame_tables` a frame; each piece is a :class:`RawTable`. :func:`sniff` detects the format of
+a table, and :func:`fetch` gets the files of a dataset.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from privcurve.datasets.reading.unlabelled import open_unlabelled
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one raw file in pieces; for a dataset without files, `file` is None.
+    """Read one raw file in pieces; `file` is None for a dataset without files.
 
     Unreadable records are left out, and become faults in `problems`. Reading ends when `problems`
-    is full, or after `most` records. If the file as a whole is unreadable, a DatasetError names the
-    file and the remedy.
+    is full, or after `most` records. Raises DatasetError, with the file and the remedy, if the file
+    cannot be read at all.
     """
     kind = kinds()[description.parser.kind]
     if kind.package is not None:

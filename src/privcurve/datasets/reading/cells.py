@@ -1,10 +1,9 @@
 """Convert typed cells to the texts that a text file would contain.
 
-Cells of text files are texts. Cells of Parquet, Excel and frames have types; the type of a column
-depends on all of its cells, but the code of a cell must not depend on other records. So each cell
-becomes the text of its value (:func:`text_of`), independently of the others. :func:`convert_cells`
-does this for a column; in an Arrow array it converts all numbers at once, and each other distinct
-value once.
+Cells of Parquet, Excel and frames have types, and the type of a column depends on all of its cells.
+But the bin of a cell must not depend on other records. So each cell is converted to the text of its
+value (:func:`text_of`), independently of other cells. :func:`convert_cells` converts a column:
+numbers in an Arrow array all at once, other cells once per distinct value.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ from privcurve.coding import ABSENT
 from privcurve.datasets.domain import NUMERIC, Column, Domain
 from privcurve.datasets.errors import DatasetError
 
-# A Decimal with a larger exponent is not written out, digit by digit, as that may fill the memory.
+# Largest exponent of a Decimal that is written out digit by digit; the digits of a larger one could
+# fill the memory.
 _MOST_PLACES = 400
 
 _BYTES_OF_FLOAT = np.float64().itemsize
@@ -33,25 +33,25 @@ _BYTES_OF_FLOAT = np.float64().itemsize
 _EXACT = (int, Decimal, np.integer)
 _NUMBERS = (int, float, Decimal, np.number)
 
-# The texts of truth values in a column of numbers.
+# Notations of true and false in a column of numbers.
 _AS_NUMBERS = ("1", "0")
 
-# A category with a leading zero: a code such as 0150, or a pattern such as 01*.
+# Matches a category with a leading zero: a text such as 0150, or a pattern such as 01*.
 _LEADING_ZERO = re.compile(r"0[\d*]")
 _DIGITS = re.compile(r"[+-]?\d+")
 
-# The notations of truth values, the common one first.
+# The notations of true and false; the most common one is first.
 TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE", "0")}
 
 
 class NoColumnError(TypeError):
     """A column has values of an unsupported type.
 
-    The message begins with a verb; the caller puts the name of the column before it.
+    The message has no subject: the caller puts the name of the column before it.
     """
 
     def __init__(self, kind: object, why: object) -> None:
-        # Reasons of Arrow may have several lines.
+        # Keep the first line: messages of Arrow may have several.
         reason = str(why).partition("\n")[0]
         super().__init__(f"has the type {kind}, which is not supported in a column ({reason})")
 
@@ -59,9 +59,10 @@ class NoColumnError(TypeError):
 def text_of(value: object, listed: Collection[str] = (), decimal: str = ".") -> str | None:
     """Return the text that a text file contains for a value; None for a missing value.
 
-    Some values have several notations (true and 1, 3 and 3.0, a day with or without midnight): the
-    function returns the first notation in `listed`, or the common one. Raises
-    :class:`NoColumnError` for lists, mappings and similar values, and for bytes that are not UTF-8.
+    Some values have several notations: true and 1, 3 and 3.0, a date with or without the time of
+    midnight. The function returns the first notation that is in `listed`, else the most common one.
+    Raises :class:`NoColumnError` for lists, mappings and similar values, and for bytes that are not
+    UTF-8.
     """
     if isinstance(value, np.generic):
         value = _python_scalar(value)
@@ -72,14 +73,15 @@ def text_of(value: object, listed: Collection[str] = (), decimal: str = ".") -> 
 
 
 def compose(text: str) -> str:
-    """Normalize a text to NFC, like the texts of descriptions."""
+    """Normalize a text to NFC, as the texts of descriptions are."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column, and for each record the position of its distinct cell.
+    """Return the distinct cells of a column, and the index of each record's distinct cell.
 
-    `values` is a list, or an Arrow array of texts; None is a missing value.
+    `values` is a list, or an Arrow array of texts, with None for a missing value. The indices have
+    the shape (n_records,).
     """
     if not hasattr(values, "dictionary_encode"):
         place: dict[Any, int] = {}
@@ -109,7 +111,7 @@ def cells_of(values: Any) -> list[Any]:
 
 
 def _list_spellings(value: object, decimal: str) -> tuple[str, ...]:
-    """Return the notations of a value, the common one first; none for a missing value."""
+    """Return all notations of a value, the most common one first; () for a missing value."""
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
@@ -133,13 +135,14 @@ def _list_spellings(value: object, decimal: str) -> tuple[str, ...]:
 
 
 def _python_scalar(value: np.generic) -> Any:
-    """Convert a NumPy scalar to Python; float32 0.1 becomes 0.1, as written."""
+    """Convert a NumPy scalar to a Python value; float32 0.1 becomes 0.1, as it is written."""
     if isinstance(value, np.floating):
         return float(str(value)) if value.itemsize < _BYTES_OF_FLOAT else float(value)
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in "YMWD" else "us"
         item: Any = value.astype(f"datetime64[{unit}]").item()
-        # NumPy returns an integer for a year outside Python's range (1 to 9999): write it as text.
+        # For a year outside Python's range (1 to 9999), NumPy returns an integer: write the text
+        # instead.
         return str(value) if isinstance(item, int) else item
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
@@ -165,7 +168,7 @@ def _spell_number(value: int | float | Decimal, decimal: str) -> tuple[str, ...]
 
 
 def clock_of_utc(time: datetime) -> datetime:
-    """Return a time without a zone; a time with a zone is converted to UTC first."""
+    """Return a time without a zone; a time with a zone is first converted to UTC."""
     if hasattr(time, "to_pydatetime"):
         time = time.to_pydatetime(warn=False)
     return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
@@ -176,10 +179,11 @@ def convert_cells(
 ) -> Any:
     """Convert the cells of a column, of any types, to the types that the encoder reads.
 
-    A list becomes a list of texts (in a date column, also of `date`), with None for a missing
-    value. An Arrow array becomes an array of numbers (NaN: missing) if column and cells are
-    numeric, an array of ``datetime64`` if both are dates or times, and otherwise an Arrow array of
-    texts. `column` is None for the label; its spellings are then `labels`.
+    A list becomes a list of texts (in a date column also of `date` objects), with None for a
+    missing value. An Arrow array becomes a NumPy array of numbers (NaN: missing) if column and
+    cells are numeric, a NumPy array of ``datetime64`` if column and cells are dates or times, and
+    otherwise an Arrow array of texts. For the label, `column` is None, and `labels` has the labels
+    as the description spells them.
     """
     if isinstance(values, list):
         return _convert_list(values, domain, column, labels)
@@ -236,14 +240,14 @@ def _convert_array(
     if types.is_string(kind) or types.is_large_string(kind):
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
-        # Times need no conversion to UTC: Arrow stores times with a zone in UTC.
+        # Arrow stores times with a zone in UTC, so they need no conversion.
         return _to_numpy(values)
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates
     if is_numeric and (are_numbers or types.is_boolean(kind)):
         return _convert_numbers(values)
     encoded = values.dictionary_encode()
-    # Python has neither float32 nor times of nanoseconds; NumPy's scalars have.
+    # Convert float32 and times in nanoseconds by NumPy's scalars, as Python has no such types.
     is_numpy = types.is_floating(kind) or types.is_timestamp(kind)
     distinct = encoded.dictionary
     cells = list(_to_numpy(distinct)) if is_numpy else distinct.to_pylist()
@@ -252,7 +256,7 @@ def _convert_array(
 
 
 def _without_views(values: Any) -> Any:
-    """Convert string views and binary views to older types: few functions of Arrow accept views."""
+    """Convert string and binary views to older types, which more functions of Arrow accept."""
     import pyarrow
     from pyarrow import types
 
@@ -272,7 +276,7 @@ def _convert_numbers(values: Any) -> Any:
     if types.is_boolean(values.type):
         values = compute.cast(values, pyarrow.int8())
     elif types.is_float16(values.type):
-        # Convert through texts, to get numbers as files write them: 0.1, not 0.0999755859375.
+        # Convert through texts, to get numbers as they are written: 0.1, not 0.0999755859375.
         values = pyarrow.array(_to_numpy(values).astype(str))
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
@@ -284,10 +288,9 @@ def _to_numpy(values: Any) -> Any:
 
 
 def _explain_loss(column: Column, exact: bool) -> str:
-    """Return why cells that are numbers cannot equal the texts of a column's categories; else "".
+    """Return why numbers in cells cannot equal the texts of a column's categories; else "".
 
-    Numbers have no leading zeros, and floats (numbers that are not `exact`) lack digits of long
-    numbers.
+    Numbers have no leading zeros; floats (if not `exact`) also lack digits of long numbers.
     """
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):

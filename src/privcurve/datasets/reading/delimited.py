@@ -1,8 +1,8 @@
 """Read delimited files: CSV and similar formats.
 
-There are two readers. The exact reader (:func:`records_of`) splits lines into fields one by one
-and knows the line of each record. Arrow reads a piece of a file at once, a dozen times faster. It
-reads only pieces for which both readers have the same result: :func:`_read_by_arrow` checks this.
+There are two readers. The exact reader (:func:`records_of`) splits lines into fields one by one,
+and knows the line of each record. Arrow reads a whole piece of a file, a dozen times faster; it is
+used only for pieces for which both readers give the same result (see :func:`_read_by_arrow`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from privcurve.datasets.reading.table import (
 if TYPE_CHECKING:
     from pyarrow import Table
 
-# Separators that are tried when the format is detected.
+# Separators that are tried to detect the format of a file.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
 ROW_NAMES = (
@@ -50,27 +50,27 @@ ROW_NAMES = (
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
 
-# Maximum number of records, from the top of a file, that determine its separator.
+# Number of records, from the top of a file, from which the separator is detected.
 _LINES = 200
 
 
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file in pieces."""
+    """Read one delimited file in pieces."""
     parser = description.parser
     if parser.fields and parser.skip_rows:
         numbered = files.lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
         records = records_of(numbered, parser.separator, parser.comment)
         above, names = next(records, (0, ()))
         numbered.close()
-        # The last skipped line may be a header with names in another order: check it, if it is a
-        # record of its own (and not within a quoted field).
+        # The last skipped line may have the names of the columns in another order. Check it if it
+        # is a record, and not a line within a quoted field.
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
     pieces = files.pieces_of(stream, parser.encoding)
-    # The progress is measured in bytes; for a packed file, their number is unknown.
+    # Progress is measured in bytes. The unpacked size of a packed file is unknown: 0.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
@@ -122,7 +122,7 @@ def read_pieces(
         start = next(pieces).split(b"\n", n_above)[-1]
         pieces = chain([start], pieces)
         n_lines, n_skipped = n_above, 0
-    # Bytes read so far: the line of names and the skipped lines.
+    # Number of bytes read so far; these contain the skipped lines and the line of names.
     n_bytes = n_start - len(start)
     for piece in pieces:
         n_bytes += len(piece)
@@ -133,8 +133,8 @@ def read_pieces(
         if table is not None:
             parts = _split_table(table, source, n_lines + 1)
         else:
-            # The exact reader reads this piece. If the last record may go on in the next piece
-            # (open quote, unusual line ends), the exact reader also reads all remaining pieces.
+            # The exact reader reads this piece. If the last record may continue in the next piece
+            # (because of an open quote or unusual line ends), it also reads all remaining pieces.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
             rest = chain([piece], pieces if is_open else ())
@@ -152,11 +152,11 @@ def read_pieces(
 def _read_by_arrow(
     piece: bytes, width: int, place: Mapping[str, int], parser: Parser, encoding: str
 ) -> Table | None:
-    """Read a piece with Arrow, one line per record; None if the exact reader may differ.
+    """Read a piece with Arrow, one line per record; None if the exact reader could differ.
 
-    The readers may differ if a line has an unusual end, is blank, a comment or only separators, has
-    another number of fields, or has a field above the maximum length; or if a quote follows a blank
-    or includes a line end.
+    The readers may differ if a line has an unusual end; is blank, a comment or only separators; has
+    another number of fields; or has a field above the maximum length. They may also differ if a
+    quote follows a blank, or a quoted field includes a line end.
     """
     import pyarrow
     from pyarrow import compute
@@ -164,13 +164,13 @@ def _read_by_arrow(
 
     comment = parser.comment.encode()
     if (
-        # With one field per line, a blank line may be a record for Arrow.
+        # If lines have one field, Arrow may take a blank line for a record.
         width < 2
         or b"\0" in piece
         or b' "' in piece
         or piece.startswith(codecs.BOM_UTF8)
         or _has_lone_returns(piece)
-        # Arrow does not normalize letters to NFC, so it may miss a comment with other letters.
+        # Arrow does not normalize texts to NFC, so it may miss a comment sign that is not ASCII.
         or not parser.comment.isascii()
         or (comment and (piece.startswith(comment) or b"\n" + comment in piece))
         or max(map(len, piece.split(b"\n"))) >= csv.field_size_limit()
@@ -185,7 +185,8 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # Add a line of empty fields: if a quote is not closed, this row is missing below.
+            # Append a line of empty fields. If a quote is not closed, the table lacks this row
+            # (checked below).
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -218,7 +219,7 @@ def _has_lone_returns(piece: bytes) -> bool:
 
 
 def _split_table(table: Table, source: str, first: int) -> Iterator[RawTable]:
-    """Split a table with one record per line, the first at line `first`, into smaller pieces."""
+    """Split a table with one record per line into smaller pieces; `first` is its first line."""
     for batch in table.to_batches(chunk_size(table.num_columns)):
         columns = dict(zip(table.column_names, batch.columns, strict=True))
         yield RawTable(source, columns, range(first, first + batch.num_rows))
@@ -235,10 +236,10 @@ def tables(
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Convert records to pieces of a table, with the columns in `place` (position by name).
+    """Convert records to pieces of a table; `place` has the position of each column by name.
 
     Records without exactly `width` fields are left out, and become faults in `problems`. `unit` is
-    what the numbers of records count: ``line`` or ``row``.
+    the word for a record's number in messages: ``line`` or ``row``.
     """
     parser = description.parser
     ignore = parser.extra_fields == "ignore"
@@ -275,7 +276,8 @@ def tables(
 
     for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # Fields beyond the last name are ignored; even the shortest record has all named fields.
+        # Fields to the right of the last name are ignored, and every record has all named fields:
+        # so `zip` may cut longer records.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
@@ -286,11 +288,11 @@ def records_of(
     comment: str = "",
     note_empty: Callable[[], None] | None = None,
 ) -> Iterator[Record]:
-    """Split numbered lines into records of fields; yield each with the number of its last line.
+    """Split numbered lines into records; yield the number of the last line, and the fields.
 
-    Comments, blank lines and lines of separators alone are skipped, except within a quoted field;
-    `note_empty` is called for each line of separators. Raises `csv.Error` if a quoted field of
-    several lines is not followed by a separator or line end.
+    Comments, blank lines and lines with only separators are skipped, except within a quoted field;
+    `note_empty` is called for each line with only separators. Raises `csv.Error` if a quoted field
+    of several lines is not followed by a separator or a line end.
     """
     if separator == "whitespace":
         for number, line in files.nonblank_lines(numbered, comment):
@@ -316,8 +318,8 @@ def records_of(
     try:
         for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
             if len(taken) > 1:
-                # A missing closing quote would join the next records to this field: read the record
-                # again in strict mode, which raises an error for that.
+                # Without its closing quote, a field would include the next records: read the record
+                # again in strict mode, which then raises an error.
                 list(csv.reader(taken, delimiter=separator, skipinitialspace=True, strict=True))
             taken.clear()
             yield last, record
@@ -332,7 +334,7 @@ def records_of(
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Return the format of a text table: encoding, separator and names of fields."""
+    """Detect the format of a text table: encoding, separator and names of fields."""
     with files.open_raw(path) as stream:
         start = stream.read(8)
     encoding = _find_encoding(path, start)
@@ -376,10 +378,10 @@ def is_plain_text(path: Path) -> bool:
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator that splits the most lines into equally many fields.
+    """Detect the separator that splits the most lines into equally many fields.
 
-    The function also returns the first two records. Raises DatasetError if no separator splits the
-    first line, like most lines, into more than one field.
+    Returns the separator, and the first two records. Raises DatasetError if no separator splits the
+    first line into several fields, as many as most lines have.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None
@@ -409,8 +411,8 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
                 f"its first line has {first} fields (separator {separator!r}), most others "
                 f"have {width}. {remedy}"
             )
-        # The separator must split the first line into as many fields as most lines. Blanks are the
-        # last choice, as they also occur in texts.
+        # The first line must have as many fields as most lines. Blanks are the last choice, because
+        # texts contain blanks, too.
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue

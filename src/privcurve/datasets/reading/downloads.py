@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 10
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file on this machine, and the file of its labels, if it has one."""
+    """A raw file on this machine, with the file of its labels if there is one."""
 
     path: Path
     labels: Path | None = None
@@ -32,11 +32,11 @@ class RawFile:
 
 
 def fetch(description: Description) -> dict[str, tuple[RawFile, ...]]:
-    """Get the raw files of a dataset, by part, and verify their checksums.
+    """Get the raw files of a dataset, by part (``train``, ``test``), and verify their checksums.
 
-    The environment variable ``PRIVCURVE_DATA`` may name a mirror, laid out as ``<dataset>/<file>``.
-    A dataset without files yields an empty mapping. Raises DatasetError with the names of all files
-    that are unavailable or have wrong content.
+    The environment variable ``PRIVCURVE_DATA`` may name a mirror: a folder with the files
+    ``<dataset>/<file>``. A dataset without files yields an empty mapping. Raises DatasetError with
+    the names of all files that are unavailable or have wrong content.
     """
     mirror = os.environ.get(MIRROR_VARIABLE)
     folder = Path(mirror) if mirror else None
@@ -113,7 +113,7 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
 
 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
-    """Download one file to `path`; return None, or the reason of a failure.
+    """Download one file to `path`; return None, or why the download failed.
 
     Pooch writes to a temporary name, and renames the file when its checksum is right.
     """

@@ -39,12 +39,12 @@ from privcurve.schema import suggestion
 
 EXCEL = "excel"
 
-# Number of records, from the top, that decide whether the first record has names or values.
+# Number of records, from the top, that show whether the first one has names or values.
 _MOST_OF_HEADER = 100
 
-# A sheet, its cells by row, and the names of all sheets of the file.
+# A sheet, its rows as lists of cells, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# A cell that displays a value but has none: row, position of the column, and the reason.
+# A cell without a value that displays one: number of its row, index of its column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -54,10 +54,10 @@ _COMPUTE = (
     "is a formula without a stored value: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
-# Remarks on rows, with a place for the name of the file.
+# Remarks about rows; {} is the name of the file.
 _EMPTY = "rows of {} without a value, which are skipped"
 _HIDDEN = "hidden rows of {}, which are read like all others"
-# The first bytes of Excel files: of a zip archive (.xlsx), and of a compound file (.xls).
+# The first bytes of Excel files: a zip archive (.xlsx) or a compound file (.xls).
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
@@ -71,19 +71,19 @@ def read(
     most: int | None = None,
     loaded: LoadedSheet | None = None,
 ) -> Iterator[RawTable]:
-    """Read one sheet in pieces; `loaded` is the sheet if it is loaded already.
+    """Read one sheet in pieces; `loaded` is the sheet, if the caller has loaded it.
 
-    Cells become texts independently of each other (:func:`text_of`); an empty cell, or an error
-    such as #N/A, becomes the empty text. A cell that displays a value which it does not contain is
-    a fault: a merged cell except the first, or a formula without a computed value. Blank rows are
-    skipped; hidden rows are read.
+    Each cell becomes a text, independently of other cells (:func:`text_of`); an empty cell, or an
+    error such as #N/A, becomes the empty text. A cell that displays a value without containing it
+    is a fault: the second and further cells of a merged range, and a formula whose value is not
+    stored. Blank rows are skipped; hidden rows are read.
     """
     sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    uncomputed: set[int] = set()  # rows; the set is filled below, before any record is read
+    uncomputed: set[int] = set()  # numbers of rows; filled below, before the records are read
     all_rows = _filter_rows(cells, uncomputed, partial(problems.note, _EMPTY.format(source)))
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
@@ -101,8 +101,8 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # A row that has only uncomputed formulas looks blank, but must not be skipped. At the
-    # end of a sheet, the reader returns no cells for such rows: add them.
+    # A row with only uncomputed formulas looks blank, but must not be skipped. If such rows are at
+    # the end of the sheet, `cells` lacks them: add empty cells.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         problems.note(_HIDDEN.format(source), sum(row in hidden for row in table.lines))
@@ -115,9 +115,9 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two non-blank rows of a sheet, and the names of all sheets (this one first).
+    """Return the first two non-blank rows of a sheet, and the names of all sheets.
 
-    Raises DatasetError if the sheet is empty.
+    The name of this sheet comes first. Raises DatasetError if the sheet is empty.
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)
@@ -130,13 +130,13 @@ def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, 
 
 
 def is_workbook(path: Path) -> bool:
-    """Return whether a file begins like an Excel file, whatever its name."""
+    """Return whether a file begins like an Excel file; its name does not matter."""
     with path.open("rb") as file:
         return file.read(4) in _STARTS
 
 
 def rows_of(loaded: LoadedSheet) -> list[Record]:
-    """Return the non-blank rows of a sheet, with their numbers."""
+    """Return the non-blank rows of a sheet, each with its number."""
     return list(_filter_rows(loaded[1]))
 
 
@@ -165,7 +165,7 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
 
 
 def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Yield the empty cells of merged ranges: all but the first cell of each range."""
+    """Yield the cells of merged ranges that have no value: all but the first cell of each range."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -173,16 +173,16 @@ def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
 
 
 def _read_xml(file: RawFile, sheet: object) -> bytes:
-    """Return the XML of a sheet in an ``.xlsx`` file; empty bytes for other files."""
+    """Return the XML of a sheet of an ``.xlsx`` file; b"" for other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # this is an .xls file, or has an unusual layout
+        return b""  # an .xls file, or an .xlsx file with an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:
-    """Return the numbers of the rows that a spreadsheet program hides, for example by a filter."""
+    """Return the numbers of the rows that are hidden in a sheet, for example by a filter."""
     hidden: set[int] = set()
     row = 0
     for start in _ROW.finditer(content) if b"hidden" in content else ():
@@ -194,8 +194,8 @@ def _find_hidden(content: bytes) -> set[int]:
 
 
 def _find_uncomputed(content: bytes) -> Iterator[Empty]:
-    """Yield the cells of a sheet that contain a formula, but not its value."""
-    # Most sheets have no formulas, so that their cells need no check.
+    """Yield the cells of a sheet that contain a formula without a stored value."""
+    # Most sheets have no formulas: skip the slow search for cells.
     if _FORMULA.search(content):
         try:
             yield from _find_without_value(content)
@@ -204,18 +204,19 @@ def _find_uncomputed(content: bytes) -> Iterator[Empty]:
 
 
 def _find_without_value(content: bytes) -> Iterator[Empty]:
-    """Parse the XML of a sheet, and yield the cells with a formula but without a value."""
+    """Parse the XML of a sheet; yield the cells that contain a formula without a stored value."""
     row, j = 0, -1
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
         if event == "start" and tag == "row":
-            # A row or cell without a position comes directly after the previous row or cell.
+            # A row (or cell) without a stated position directly follows the previous row (or cell).
             row, j = int(node.get("r", row + 1)), -1
         elif event == "start" and tag == "c":
             letters = node.get("r", "").rstrip("0123456789")
             j = _read_position(letters) if letters else j + 1
         elif tag == "c":
-            # Type "str" means that the formula was computed: its result may be an empty text.
+            # The type "str" says that a formula has been computed, even if its result is an empty
+            # text.
             is_formula = node.find("{*}f") is not None and node.get("t") != "str"
             if is_formula and not node.findtext("{*}v"):
                 yield row, j, _COMPUTE
@@ -224,7 +225,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
 
 
 def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the name of the file that contains a sheet, in an ``.xlsx`` archive."""
+    """Return the name of the file in an ``.xlsx`` archive that contains a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -234,7 +235,7 @@ def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _read_position(letters: str) -> int:
-    """Return the position of a column from its letters: A is at 0, AA at 26."""
+    """Return the index of a column from its letters: 0 for A, 26 for AA."""
     position = 0
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
@@ -246,9 +247,10 @@ def _filter_rows(
     others: Collection[int] = (),
     note_empty: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield the number and the cells of each row that is not blank, or whose number is in `others`.
+    """Yield number and cells of each row that is not blank, or whose number is in `others`.
 
-    For each two successive rows, `note_empty` is called with the count of blank rows between them.
+    Before each yielded row except the first, `note_empty` is called with the number of rows that
+    were skipped since the previous one.
     """
     last = 0
     for number, row in enumerate(cells, start=1):
@@ -260,7 +262,7 @@ def _filter_rows(
 
 
 def texts_of(cells: Sequence[object], decimal: str = ".") -> list[str]:
-    """Return the cells of a row as stripped texts; an empty cell is an empty text."""
+    """Return the cells of a row as texts without blanks at their ends; "" for an empty cell."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 
 
@@ -275,13 +277,16 @@ def sniff(path: Path, header: bool, sheet: str) -> Format:
 
 
 def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Open a sheet of unlabelled records: find its columns, by name or as in the training files."""
+    """Open a sheet of unlabelled records, and find the columns of the domain.
+
+    Columns are found by name, or at the same positions as in the training files.
+    """
     trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
     sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
     trained = replace(trained, sheet=sheet, rows=rows)
     named = replace(trained, header=True, fields=(), skip_rows=0)
     loaded = load_sheet(path, sheet)
-    top_rows(path, loaded)  # refuses an empty sheet
+    top_rows(path, loaded)  # raises DatasetError for an empty sheet
     all_rows, decimal = rows_of(loaded), wanted.domain.decimal
 
     def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
@@ -315,7 +320,11 @@ def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile
 
 
 def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Return a remark if a sheet has `n` rows, but the parser reads `n_trained` rows; else none."""
+    """Return a remark if the sheet has another number of rows than the parser reads.
+
+    `n` is the number of rows of the sheet, and `n_trained` the number that the parser reads. The
+    result is empty if the numbers are equal.
+    """
     if n > n_trained:
         return (
             (
@@ -343,5 +352,5 @@ KIND = FileKind(
     sniff=sniff,
     open=open_sheet,
     unit="row",
-    cell_bytes=125.0,  # measured; each value is a Python object
+    cell_bytes=125.0,  # measured; the reader makes a Python object of each cell
 )

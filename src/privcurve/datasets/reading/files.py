@@ -15,28 +15,28 @@ from typing import BinaryIO, TypeVar, cast
 from privcurve.datasets.description import Parser
 from privcurve.datasets.reading.cells import compose
 
-Line = tuple[int, str]  # the number of a line, from 1, and its text
+Line = tuple[int, str]  # the number of a line, counted from 1, and its text
 Seen = TypeVar("Seen")
 
-# Encodings in which the byte 10 always ends a line.
+# Encodings in which the byte 10 always ends a line (in UTF-16 it may be half of a character).
 _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 
-# How many bytes are read at once.
+# Number of bytes that are read at once.
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
-# Patterns of the first bytes of packed files that are not supported, with words for messages.
+# The first bytes of packed files that are not supported (a pattern), and words for a message.
 _PACKED = {
     b"PK\x03\x04": "a zip archive, or a workbook whose name does not end in .xlsx",
     b"BZh[1-9]1AY": "packed by bzip2",
     b"\xfd7zXZ": "packed by xz",
     b"\x1f\x9d": "packed by compress",
 }
-_UNPACKED_AT_ONCE = 1 << 18  # bytes
+_UNPACKED_AT_ONCE = 1 << 18  # number of bytes
 
-# A file is refused if it unpacks to more than MOST_UNPACKED bytes, and to more than MOST_TIMES
-# times its own size: such a file may be an attack that fills the memory. Tables unpack to about ten
-# times their packed size.
+# A file is refused if it unpacks to more than MOST_UNPACKED bytes and to more than MOST_TIMES times
+# its packed size, because it may be an attack that fills the memory. Tables usually unpack to about
+# ten times their packed size.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
@@ -44,8 +44,8 @@ MOST_TIMES = 100
 def open_raw(path: Path) -> BinaryIO:
     """Open a file to read its bytes; unpack it if it is named ``.gz`` or begins like gzip.
 
-    Raises ValueError for other packed formats. Reading raises an error (`ValueError`, `EOFError`,
-    `zlib.error`) if packed bytes are damaged, or unpack to too many.
+    Raises ValueError for other packed formats. Reading the returned file raises `ValueError`,
+    `EOFError` or `zlib.error` if packed bytes are damaged, or if there are too many unpacked bytes.
     """
     file = path.open("rb")
     start = file.peek(8)
@@ -61,20 +61,21 @@ def open_raw(path: Path) -> BinaryIO:
 
 
 def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
-    """Return a file object over the bytes of consecutive pieces; closing it closes `source`."""
+    """Return a file object that reads consecutive pieces of bytes; closing it closes `source`."""
     return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _UNPACKED_AT_ONCE))
 
 
 def check_archive(path: Path) -> None:
-    """Refuse a zip archive, such as an ``.xlsx``, if its contents are too large.
+    """Raise ValueError if a zip archive, such as an ``.xlsx`` file, unpacks to too many bytes.
 
-    The archive declares the size of its contents, and the reader refuses larger contents.
+    The check relies on the sizes that the archive declares: the program that reads it refuses
+    contents of other sizes.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             n_unpacked = sum(part.file_size for part in archive.infolist())
     except (zipfile.BadZipFile, OSError):
-        return  # this is an .xls file, or the reader of the file will refuse it
+        return  # an .xls file, or a damaged file, which its reader refuses
     _check_unpacked(n_unpacked, path.stat().st_size)
 
 
@@ -90,23 +91,23 @@ def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
     most = max(MOST_UNPACKED, MOST_TIMES * n_packed)
     if n_unpacked > most:
         raise ValueError(
-            f"its {n_packed:,} packed bytes contain more than {most:,}: unpack it first, if it "
-            "is really a table"
+            f"its {n_packed:,} packed bytes contain more than {most:,} bytes: unpack it first, "
+            "if it is really a table"
         )
 
 
 def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
-    """Yield the numbered lines of a file after the lines that the parser skips."""
+    """Yield the lines of a file, with their numbers, except the lines that the parser skips."""
     for number, line in lines_of(open_raw(path), parser.encoding):
         if number > parser.skip_rows:
             yield number, line
 
 
 def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, None, None]:
-    """Yield the numbered lines of an open file, and close it.
+    """Yield the lines of an open file, numbered from `first`, and then close the file.
 
-    Text is normalized to NFC, like descriptions. Raises UnicodeError for bytes outside the
-    encoding.
+    Lines are normalized to NFC, like the texts of descriptions. Raises UnicodeError for bytes that
+    the encoding lacks.
     """
     number = first - 1
     with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
@@ -118,15 +119,15 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
 
 def _explain_byte(error: UnicodeDecodeError, encoding: str, number: int) -> str:
-    """Return a message with the line and the byte that the encoding lacks.
+    """Return a message on a byte that the encoding lacks, with the number of its line.
 
-    `number` is the number of the first line in the bytes of the error.
+    `number` is the number of the line in which the undecoded bytes of `error` begin.
     """
     if number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it seems to be written in utf-16"
     place = f"a line from {number} on"
     if has_byte_ends(encoding):
-        # The text stream decodes more bytes only when it needs them to end a line, so that the
+        # TextIOWrapper decodes further bytes only when it needs them to complete a line. So the
         # bytes of the error begin in line `number`.
         ends = re.findall(rb"\r\n?|\n", error.object[: error.start])
         place = f"line {number + len(ends)}"
@@ -134,14 +135,14 @@ def _explain_byte(error: UnicodeDecodeError, encoding: str, number: int) -> str:
 
 
 def has_byte_ends(encoding: str) -> bool:
-    """Return whether every byte 10 ends a line; in UTF-16 it may be a half of another character."""
+    """Return whether every byte 10 ends a line; in UTF-16 it may be half of a character."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
 
 def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
-    """Yield the bytes of an open file in pieces, and close it.
+    """Yield the bytes of an open file in pieces, and then close the file.
 
-    Pieces end at line ends if every byte 10 is a line end in the encoding (`has_byte_ends`).
+    Pieces end at line ends, unless a byte 10 may be a part of another character in the encoding.
     """
     end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:

@@ -1,6 +1,6 @@
-"""Find the kind of a file and the format of a table.
+"""Find the kind of a file, and detect the format of a table.
 
-Each kind of files is a module of this package that defines a `KIND`.
+Each kind of files has a module in this package, which defines its `KIND`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from privcurve.datasets.reading.table import (
     hint_of,
 )
 
-# Where the names of fields come from: from a line of the file or from `fields` (BY_LINE); from the
-# file itself (BY_FILE); or from `fields`, in the order of the numbers in the file (BY_NUMBER).
+# Values of `FileKind.naming`, which says where the names of fields come from. BY_LINE: from a line
+# of the file, or from `fields` of the parser. BY_FILE: from the file format. BY_NUMBER: from
+# `fields`, as the file has only numbers of fields.
 BY_LINE, BY_FILE, BY_NUMBER = "line", "file", "number"
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
@@ -35,12 +36,12 @@ ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of files: how to recognize and read them. Each kind has a module of the same name.
+    """A kind of files: how files of this kind are recognized and read.
 
     Attributes
     ----------
     name : str
-        The word for this kind in a description (``kind`` of `parser`).
+        The word for this kind in descriptions, at the key ``kind`` of `parser`.
     read : callable
         ``read(description, file, problems, most=None)`` yields the records of a raw file, as
         :class:`RawTable`.
@@ -51,28 +52,28 @@ class FileKind:
     suffixes : tuple of str
         Endings of the names of files of this kind, in lower case.
     has_content : callable, optional
-        ``has_content(path)``: whether the content of a file is of this kind, whatever its name.
+        ``has_content(path)`` returns whether the content of a file is of this kind.
     is_distinct : bool
-        Whether `has_content` decides for all files; otherwise it decides only for a file for
-        prediction, if the training files were of this kind.
+        Whether `has_content` is reliable for every file. If not, it is only used for files for
+        prediction of a model whose training files were of this kind.
     sniff : callable, optional
         ``sniff(path, header, sheet)`` returns the :class:`Format` of a table.
     open : callable, optional
-        ``open(wanted, path, layout)`` finds the columns of unlabelled records. Without it, files
-        for prediction are read as text.
+        ``open(wanted, path, layout)`` opens a file for prediction, and finds its columns. By
+        default, such a file is read as text.
     read_lines : callable, optional
-        ``read_lines(description, source, numbered, problems)``, for a kind of text without names:
-        reads numbered lines.
+        ``read_lines(description, source, numbered, problems)`` reads numbered lines, in a kind of
+        text files without names of fields.
     package : str, optional
         Import name of the optional package that `read` needs (:mod:`privcurve.extras`).
     has_files : bool
-        Whether records of this kind are in raw files.
+        Whether the records are in raw files; False if a function generates or loads them.
     has_labels : bool
-        Whether each file has another file with its labels.
+        Whether the labels of a file are in a second file.
     unit : str
-        What the numbers of records count: ``line`` or ``row``.
+        The word for the number of a record in messages: ``line`` or ``row``.
     cell_bytes : float
-        If a file is read as one piece: bytes of memory for each cell while it is read.
+        Bytes of memory for each cell during reading, for kinds that read a file as one piece.
     """
 
     name: str
@@ -92,7 +93,7 @@ class FileKind:
     cell_bytes: float = 0.0
 
     def fits(self, path: Path, trained: Parser | None = None) -> bool:
-        """Return whether a file is of this kind, by its name or its content.
+        """Return whether a file is of this kind, judged by its name or its content.
 
         `trained` is the parser of the training files, if the file is for prediction.
         """
@@ -106,7 +107,7 @@ class FileKind:
 
 @cache
 def kinds() -> Mapping[str, FileKind]:
-    """Return all kinds by name: the `KIND` of each module of this package that has one."""
+    """Return all kinds by name: the `KIND` of each module in this package that defines one."""
     modules = [
         import_module(f"{__package__}.{module.name}")
         for module in iter_modules(import_module(__package__).__path__)
@@ -126,7 +127,7 @@ def file_kind_names() -> list[str]:
 
 
 def find_kind(path: Path, trained: Parser | None = None) -> FileKind | None:
-    """Return the kind of a file by its name or content; None for a text file.
+    """Return the kind of a file, judged by its name or content; None for a text file.
 
     Raises MissingPackageError if the kind needs an optional package that is not installed.
     """
@@ -138,25 +139,25 @@ def find_kind(path: Path, trained: Parser | None = None) -> FileKind | None:
 
 @dataclass(frozen=True)
 class Format:
-    """The format of a table."""
+    """The format of a table, as :func:`sniff` detects it."""
 
     parser: dict[str, Any]  # the content of `parser` in a description
-    fields: tuple[str, ...]  # names of the fields, in order; all distinct
-    # Names of the fields as written in the file; some may be equal or empty. () without a header.
+    fields: tuple[str, ...]  # distinct names of the fields, in order
+    # The names in the header of the file, which may be equal or empty; () without a header.
     names: tuple[str, ...] = ()
-    # Names of columns of a Parquet file that hold lists or objects, and so are not read.
+    # Names of the columns that are not read because they contain lists or objects (Parquet).
     nested: tuple[str, ...] = ()
-    # Names of all sheets of an Excel file; the sheet that is read comes first.
+    # Names of all sheets of an Excel file, first the sheet that is read.
     sheets: tuple[str, ...] = ()
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the encoding is a guess: other encodings of one byte per letter fit as well."""
+        """Whether the encoding is a guess: the file is not UTF-8, and several encodings fit."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
-    """Detect the format of a table; without a header its fields are column1, column2, ….
+    """Detect the format of a table; without a header, the fields are called column1, column2, ….
 
     `sheet` is the name of an Excel sheet, by default the first. Raises DatasetError if the file is
     missing or empty, or if its format cannot be detected.
@@ -173,17 +174,20 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
                 f"{path} is not an Excel file, so it has no sheets: leave out --sheet"
             )
         if kind.sniff is None:
-            raise DatasetError(f"{path} is a {kind.name} file: write its description yourself")
+            raise DatasetError(
+                f"{path} is a {kind.name} file, which describe can't draft: write its description "
+                "yourself"
+            )
         return kind.sniff(path, header, sheet)
     except READ_ERRORS as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
 
 
 def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
-    """Return the format with the names of the fields; repeated or empty names are changed.
+    """Return the format of a table, with its `parser`, and names for all fields.
 
-    `rows` has the first two records; the first one has the names, if there is a `header`. Raises
-    DatasetError if the first record looks like a title instead.
+    `rows` has the first two records. With a `header`, the first record has the names; repeated or
+    empty names are changed. Raises DatasetError if the first record seems to be a title.
     """
     number, first = rows[0]
     if not header:
@@ -205,7 +209,7 @@ def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: 
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names that differ: a repeated name gets a number, an empty one becomes column1, …."""
+    """Yield distinct names: a repeated name gets a number, an empty one becomes column1, …."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

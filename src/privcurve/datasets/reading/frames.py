@@ -1,4 +1,4 @@
-"""Read the columns of a frame in pieces, with the values that a file would give."""
+"""Read the columns of a frame in pieces, as if they had been read from a file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def frame_tables(domain: Domain, frame: object, in_order: bool) -> tuple[int, It
 
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
-    """Return the texts of a column of a frame (None if it is missing), and all column names."""
+    """Return the cells of a column as texts, and the names of all columns of the frame.
+
+    The cells are None if the frame lacks the column `name`.
+    """
     key_of = {_name_of(key): key for key in column_names(frame)}
     if _name_of(name) not in key_of:
         return None, list(key_of)
@@ -51,10 +54,11 @@ def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]
 
 
 def arrow_table(frame: Any) -> Any:
-    """Convert a frame to an Arrow table; a column with values of several types becomes texts.
+    """Convert a frame to an Arrow table.
 
-    A column that cannot be read, such as a column of lists, becomes a column of empty lists.
-    Raises DatasetError if `frame` is not a frame, or has two columns of the same name.
+    A column with values of several types becomes texts. A column that cannot be read, such as a
+    column of lists, becomes a column of empty lists. Raises DatasetError if `frame` is not a frame,
+    or has two columns of the same name.
     """
     import pyarrow
 
@@ -72,17 +76,18 @@ def arrow_table(frame: Any) -> Any:
             if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
         except NoColumnError:
-            # A column of lists tells the reader of the table that this column is not supported.
+            # The reader of the table takes a column of lists for an unsupported column.
             values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
 
 
 def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
-    """Return the columns of the domain, each as an Arrow array or a list of single values."""
+    """Return the columns of the domain, by name, each as an Arrow array or a list of cells."""
     keys = column_names(frame)
     fields = list(map(_name_of, keys))
-    # Names 0, 1, … are no names. Check the type first: some names can't be compared to numbers.
+    # pandas calls unnamed columns 0, 1, …. Check the type first: some names can't be compared to
+    # numbers.
     are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
     is_unnamed = are_places and not set(fields) & set(domain.names)
     if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
@@ -99,7 +104,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
 
 
 def _warn_of_index(columns: Iterable[object]) -> None:
-    """Warn if columns of a mapping are joined by position, although their indexes differ."""
+    """Warn if the pandas indexes of columns in a mapping differ: columns are joined by position."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Only an index of pandas has `equals`: the attribute `index` of a list is a method.
     indexes: list[Any] = [index for index in candidates if hasattr(index, "equals")]
@@ -112,7 +117,7 @@ def _warn_of_index(columns: Iterable[object]) -> None:
 
 
 def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
-    """Return the columns of rows without names, or with the names 0, 1, 2, …, one per row.
+    """Return the columns of rows that have no column names; names 0, 1, 2, … count as none.
 
     Raises DatasetError if the domain has several columns and `in_order` is false, or if the number
     of columns is wrong.
@@ -122,7 +127,7 @@ def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
         raise DatasetError(
             f"rows must name their columns ({names}); got {type(rows).__name__}, which names none: "
             "give a DataFrame with these names (a transformer of scikit-learn makes one after "
-            '.set_output(transform="pandas")). If the columns are these in this order, '
+            '.set_output(transform="pandas")). If the columns have this order, '
             "pandas.DataFrame(rows, columns=[…]) names them, and a Schema with "
             'unnamed="in_order" takes them as they are'
         )
@@ -136,14 +141,14 @@ def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
 
 
 def _make_matrix(rows: object) -> Any:
-    """Convert rows to an array; rows in lists become an array of objects, which keeps all types."""
+    """Convert rows to an array; lists become an array of objects, which keep their types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
 def _name_of(key: object) -> str:
-    """Return the name of a column in NFC, so that names which look equal are equal."""
+    """Return a column name as a text in NFC, so that names that look equal are equal."""
     return compose(str(key))
 
 
@@ -157,8 +162,8 @@ def _convert(name: str, values: object) -> Any:
         return values
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise DatasetError(
-            f"{name!r} of {FRAME} has the type {type(values).__name__}, not a column: of one "
-            "record give a list of one value"
+            f"{name!r} of {FRAME} has the type {type(values).__name__}, not a column: for one "
+            "record, give a list of one value"
         )
     kind = getattr(values, "dtype", np.dtype(object))
     if kind == np.dtype(object) or hasattr(kind, "categories"):
@@ -180,19 +185,20 @@ def _make_native(values: Any) -> Any:
 
 
 def _convert_values(values: Any) -> Any:
-    """Return values without a common type: an Arrow array if all are texts, otherwise a list."""
+    """Return an Arrow array if all present values are texts, otherwise a list of values."""
     import pyarrow
 
     if isinstance(values, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(values)
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
     elif hasattr(groups := getattr(values, "cat", values), "codes"):
-        # Categories of pandas may have different types; the code −1, a missing value, is None here.
+        # A pandas categorical may have categories of different types. The code −1 means missing, so
+        # None is the last entry.
         categories = [*groups.categories, None]
         cells = [categories[code] for code in groups.codes]
     else:
         cells = list(values)
-    # Arrow would read some mixed values differently: 1 next to "a", or a day next to a time.
+    # Give only texts to Arrow, which would convert mixed values, such as 1 and "a".
     if {kind for kind in map(type, cells) if kind.__name__ not in ABSENT} <= {str, float}:
         with suppress(*conversion_errors()):
             return pyarrow.array(cells, pyarrow.string(), from_pandas=True)
@@ -219,7 +225,7 @@ def _convert_column(domain: Domain, column: Column, values: object) -> Any:
 
 
 def _refuse_spans(values: Any) -> None:
-    """Refuse time spans (NoColumnError), which are neither numbers nor days."""
+    """Raise NoColumnError for time spans and periods, which are neither numbers nor dates."""
     from pyarrow import types
 
     kinds = {type(value) for value in values} if isinstance(values, list) else {values.type}

@@ -1,4 +1,4 @@
-"""The generated dataset, which has no files."""
+"""Generate the records of a dataset that has no files."""
 
 from __future__ import annotations
 

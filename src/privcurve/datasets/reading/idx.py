@@ -31,11 +31,11 @@ from privcurve.datasets.reading.table import (
     subject,
 )
 
-_BYTES = 0x08  # the code of unsigned bytes, the type of images and of their labels
+_BYTES = 0x08  # the code of unsigned bytes, the type of the pixels and of the labels
 
 
 def is_idx(path: Path) -> bool:
-    """Return whether a file, possibly packed, begins like an idx file of bytes."""
+    """Return whether a file, packed or not, begins like an idx file of bytes."""
     with open_raw(path) as stream:
         return stream.read(3) == bytes([0, 0, _BYTES])
 
@@ -43,7 +43,7 @@ def is_idx(path: Path) -> bool:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file of images, and the file of its labels if there is one, in pieces."""
+    """Read a file of images in pieces, with the file of its labels if there is one."""
     fields, blocks = description.parser.fields, description.parser.blocks
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
@@ -54,7 +54,9 @@ def read(
             streams.append((labels, file.labels))
             _check_labels(labels, file.labels, count)
         if any(side % blocks for side in shape):
-            raise ValueError(f"images of {_write_shape(shape)} pixels have no blocks of {blocks}")
+            raise ValueError(
+                f"images of {_write_shape(shape)} pixels can't be divided into blocks of {blocks}"
+            )
         width = math.prod(side // blocks for side in shape)
         if width != len(fields):
             expected = f"the model was trained on {len(fields)}"
@@ -99,7 +101,7 @@ def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Add the name of the file of labels to errors: the caller would name the file of images."""
+    """Name the file of labels in read errors, which the caller takes for errors of the images."""
     try:
         yield
     except READ_ERRORS as error:
@@ -132,7 +134,7 @@ def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float6
     """Return the mean of each block of `blocks` × `blocks` pixels, one row per image."""
     n, *shape = pixels.shape
     split = [part for side in shape for part in (side // blocks, blocks)]
-    # Sums of bytes are whole numbers, so the mean is the same on every machine.
+    # Sums of bytes are whole numbers and so exact: the mean is the same on every machine.
     within = tuple(range(2, 2 + 2 * len(shape), 2))
     sums = pixels.reshape(n, *split).sum(axis=within, dtype=np.uint32)
     return sums.reshape(n, -1) / float(blocks ** len(shape))
@@ -143,9 +145,9 @@ def _write_shape(shape: list[int]) -> str:
 
 
 def open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Open a file of images for prediction, which is read like the training files.
+    """Open a file of images for prediction; it must have the layout of the training files.
 
-    Raises DatasetError if the labels are needed, and their file is not given.
+    Raises DatasetError if the labels are needed, but their file is not given.
     """
     parser = layout.of("idx")
     assert parser is not None

@@ -24,7 +24,7 @@ _INDEX_ZERO = re.compile(r"\s0+:")
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file in pieces."""
+    """Read one LIBSVM file in pieces."""
     numbered = lines_of(open_raw(file.path), description.parser.encoding)
     yield from read_lines(description, str(file.path), numbered, problems, most)
 
@@ -36,14 +36,17 @@ def read_lines(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read the numbered lines of a file in pieces; for prediction, lines may omit the label."""
+    """Read numbered lines of a LIBSVM file in pieces; without labels for prediction.
+
+    A line for prediction may still begin with a label.
+    """
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
     below = (line for line in numbered if line[0] > parser.skip_rows)
     numbered = nonblank_lines(below, parser.comment)
     has_zero = not parser.zero_based
     for chunk in chunks_of(islice(numbered, most), len(fields)):
-        # An omitted index means zero.
+        # A line lists only the numbers that are not zero.
         matrix = np.zeros((len(chunk), len(fields)))
         labels = []
         for row, (line, text) in enumerate(chunk):
@@ -80,7 +83,8 @@ def read_lines(
         yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Search the lines beyond `most`, too: only if no line has the index 0, indexes begin at 1.
+    # Indexes seem to begin at 1 only if no line has the index 0, so search also the lines beyond
+    # `most`.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
             f"{source} never has the index 0, so it seems to count from 1: every number would "
@@ -92,9 +96,10 @@ def read_lines(
 
 
 def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Write the number in a text ``index:number`` to a row, and return its position in the row.
+    """Store the number of an entry ``index:number`` in `row`, and return its position.
 
-    Raises ValueError if the text has another form, or if the index is outside the row.
+    `base` is the first index. Raises ValueError if the entry has another form, or if its index is
+    outside the row.
     """
     index, _, value = entry.partition(":")
     position = number(index, int) - base

@@ -29,7 +29,7 @@ from privcurve.datasets.reading.table import (
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file has the first and last bytes of a Parquet file."""
+    """Return whether a file begins and ends like a Parquet file."""
     if path.stat().st_size < 8:
         return False
     with path.open("rb") as file:
@@ -52,10 +52,7 @@ def schema_of(path: Path) -> Any:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file in pieces.
-
-    The columns are converted to the values that a text file with the same records would give.
-    """
+    """Read one Parquet file in pieces; cells get the values that a text file would give."""
     import pyarrow
     from pyarrow import parquet
 
@@ -83,9 +80,10 @@ def read(
 
 
 def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns that are only copied, and hold times with a zone.
+    """Return the names of the copied columns that contain times with a zone.
 
-    Their texts are times in UTC, which the caller marks by a Z.
+    Copied columns are not encoded. Their times are converted to UTC, which the caller marks with a
+    Z.
     """
     if not isinstance(description, Unlabelled):
         return []
@@ -95,7 +93,7 @@ def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list
 
 
 def sniff(path: Path, header: bool, sheet: str) -> Format:
-    """Return the format of a Parquet file, with the names of its columns."""
+    """Detect the format of a Parquet file, including the names of its columns."""
     from pyarrow.types import is_nested
 
     schema = schema_of(path)
@@ -112,7 +110,7 @@ def sniff(path: Path, header: bool, sheet: str) -> Format:
 
 
 def open_file(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
-    """Open a file of unlabelled records: find its columns, by name."""
+    """Open a file of unlabelled records, and find the columns of the domain by name."""
     ignored = find_unused(wanted, schema_of(path).names)
     return UnlabelledFile(wanted, ignored, partial(read, wanted, RawFile(path)))
 

@@ -1,4 +1,4 @@
-"""The datasets that ship with scikit-learn."""
+"""Read the datasets that ship with scikit-learn."""
 
 from __future__ import annotations
 

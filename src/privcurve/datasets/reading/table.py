@@ -1,4 +1,4 @@
-"""A piece of a raw file as named columns: the result of every reader."""
+"""Define a piece of a raw file as named columns, which every reader returns."""
 
 from __future__ import annotations
 
@@ -18,59 +18,61 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
-# Maximum number of records in a piece, and of fields in all its records: limits the memory.
+# Limits of memory: maximum number of records in a piece, and of fields in all its records.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
-# Maximum number of names in a message, and of characters in each.
+# Maximum number of names in a message (_SHOWN), and of characters of a name (_LONGEST).
 _SHOWN = 30
 _LONGEST = 40
 
 _ARFF = (".arff", ".arff.gz")
 _TITLE = "If a title is above the names of its columns, delete it."
 
-# The end of messages about values without a code, if a finished model decides about the codes.
+# End of messages about values that are in no bin of a trained model: only a new training can change
+# its bins.
 DECIDED = "the description, and train again"
 
-# Exceptions that damaged files raise. ValueError includes UnicodeDecodeError.
+# Exceptions when damaged files are read; ValueError includes UnicodeDecodeError.
 READ_ERRORS = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
 
-# The number of a line or row, and its fields: texts; in Excel, cells of any types.
+# The number of a line or row, and its fields: texts, or in Excel values of any type.
 Record = tuple[int, Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """Consecutive records of a file or frame as named columns, before encoding."""
+    """Consecutive records of a file or frame, as named columns, before encoding."""
 
-    source: str  # the file, as named in messages
-    # By name: a list or Arrow array of texts (None: missing), or a NumPy array of numbers or days.
+    source: str  # name of the file in messages
+    # Each column, by name: a list or Arrow array of texts (None: missing), or a NumPy array of
+    # numbers (NaN: missing) or days.
     columns: Mapping[str, Any]
-    lines: Sequence[int]  # line or row of each record
-    unit: str = "line"  # what `lines` counts
-    share: float | None = None  # share of the file read so far, if known
+    lines: Sequence[int]  # number of each record's line or row
+    unit: str = "line"  # word for these numbers in messages
+    share: float | None = None  # share of the file that is read so far; None if unknown
 
     def head(self, n_records: int | None) -> RawTable:
-        """Return the first `n_records` records; None: all."""
+        """Return a table with the first `n_records` records; with all records if it is None."""
         if n_records is None or n_records >= len(self.lines):
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
 
     def place_of(self, row: int) -> str:
-        """Return the position of a record for messages, such as "line 7 of table.csv"."""
+        """Return words for the position of a record in messages, such as "line 7 of table.csv"."""
         return f"{self.unit} {self.lines[row]} of {self.source}"
 
 
 def chunk_size(width: int) -> int:
-    """Return the number of records in a piece, if each record has `width` fields."""
+    """Return the maximum number of records in a piece, if each record has `width` fields."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Split records of `width` fields into lists of :func:`chunk_size` records."""
+    """Split records with `width` fields into lists, each a piece of :func:`chunk_size` records."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -78,10 +80,10 @@ def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Takes the place of the description when a file of unlabelled records is read.
+    """Replaces the description when a file of unlabelled records is read.
 
-    In messages, `name` is the file, and `path` says what to change if a value of the file has no
-    code. `copied` are fields that are read in addition to the columns of the domain.
+    In messages, `name` is the file, and `path` says what to change if a value is in no bin.
+    `copied` has the fields that are read in addition to the columns of the domain.
     """
 
     domain: Domain
@@ -97,7 +99,11 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields to read: columns, label and unit; for prediction, columns and copies."""
+    """Return the names of the fields to read.
+
+    These are the columns of the domain; with labels, also the label and the column of the unit; for
+    prediction, also the copied columns.
+    """
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
@@ -105,16 +111,17 @@ def wanted_fields(description: AnyDescription) -> list[str]:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Join names of columns for a message; long names and long lists of names are shortened."""
+    """Join names of columns for a message; long names are cut, and a long list is shortened."""
     some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     more = len(names) - len(some)
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
 def hint_of(source: str, fields: Sequence[str]) -> str:
-    """Return a guess at the format of a file that is no plain table, with a remedy; else "".
+    """Return a hint if a file seems to have another format than a plain table; else "".
 
-    The guess uses the name of the file, `source`, and the fields of the first record.
+    `source` is the name of the file, `fields` are the fields of its first record. The hint includes
+    a remedy.
     """
     start = fields[0].lstrip() if fields else ""
     if start[:1] in ("{", "["):
@@ -137,7 +144,7 @@ def hint_of(source: str, fields: Sequence[str]) -> str:
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the position of each wanted field, by name.
+    """Return the position of each wanted field, by name; `source` and `remedy` are for messages.
 
     Raises DatasetError if a wanted field is missing or occurs more than once.
     """
@@ -146,8 +153,8 @@ def find_fields(
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # This line is not the header. It may be a record, so the message shows none of its fields,
-        # except a field that nearly equals the name of a column.
+        # None of the names is a column, so this line may be a record. The message shows no field of
+        # it, except one that nearly equals the name of a column.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
@@ -170,7 +177,7 @@ def find_fields(
 def positions(
     description: AnyDescription, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
-    """Return the position of each field that a description uses; see :func:`find_fields`."""
+    """Return the position of each field that is read, by name, or raise DatasetError."""
     remedy = ""
     if description.label is not None:
         remedy = f" Correct the names, there or in {description.path} (columns, label, parser)."
@@ -178,9 +185,11 @@ def positions(
 
 
 def check_order(description: AnyDescription, source: str, above: Sequence[str], unit: str) -> None:
-    """Refuse a file if its last skipped row names columns in another order than the parser.
+    """Raise DatasetError if the last skipped row has the column names in another order.
 
-    `above` has the fields of this row; `unit` is the word for it, ``line`` or ``row``.
+    The order must be the order of the parser's fields.
+
+    `above` has the fields of this row; `unit` is the word for it in messages, ``line`` or ``row``.
     """
     parser = description.parser
     counts = Counter(name.strip() for name in above)
@@ -202,7 +211,7 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 def convert_columns(
     description: AnyDescription, source: str, columns: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Convert the cells of each column for the encoder, by :func:`convert_cells`.
+    """Convert the cells of each column to the types that the encoder reads (:func:`convert_cells`).
 
     Raises DatasetError if the type of a column is not supported.
     """
@@ -220,7 +229,7 @@ def convert_columns(
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
-    """Return the DatasetError for a file that cannot be read because of `error`, with a remedy."""
+    """Return a DatasetError, with a remedy, for a file that cannot be read because of `error`."""
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
@@ -238,7 +247,7 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return the beginning of a message: the name of the dataset; "" for unlabelled records."""
+    """Return the name of the dataset, as the beginning of a message; "" for unlabelled records."""
     return "" if description.label is None else f"dataset {description.name!r}: "
 
 
@@ -247,37 +256,38 @@ def subject(description: AnyDescription) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """The format of a file: the options of a command, and the parser of the training files.
+    """The format of a file for prediction, as given by the options of a command and the model.
 
-    An empty option means the value of the parser.
+    An option with its default means that the parser of the model decides.
     """
 
-    parser: Parser | None = None  # parser of the training files, if the model contains it
+    # parser of the training files; None if the model does not contain it
+    parser: Parser | None = None
     separator: str | None = None
     encoding: str | None = None
     sheet: str = ""
     rows: int = 0
-    labels: Path | None = None  # the file of the labels of an idx file
+    labels: Path | None = None  # the file with the labels of an idx file
 
     def of(self, *kinds: str) -> Parser | None:
-        """Return the parser of the training files if it has one of these kinds."""
+        """Return the parser of the training files if its kind is one of `kinds`, else None."""
         return self.parser if self.parser is not None and self.parser.kind in kinds else None
 
 
 class UnlabelledFile(NamedTuple):
-    """An open file of unlabelled records, whose columns are known."""
+    """An open file of unlabelled records whose columns have been found."""
 
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
-    tables: Callable[[Problems], Iterator[RawTable]]  # reads the records
-    # Only for a file that is read by the positions of fields: its first records (`top`), and the
-    # last skipped line before them (`above`).
+    tables: Callable[[Problems], Iterator[RawTable]]  # function that reads the records in pieces
+    # Only for a file without column names, which is read by position: its first records (`top`),
+    # and the last skipped line before them (`above`).
     top: Sequence[Record] = ()
     above: Record = (0, ())
     remarks: tuple[str, ...] = ()
 
     def read(self, problems: Problems) -> Iterator[RawTable]:
-        """Read the records, in pieces; unreadable records become faults in `problems`.
+        """Read the records in pieces; unreadable records become faults in `problems`.
 
         The records can be read only once. Raises DatasetError if the file is damaged.
         """
@@ -293,7 +303,7 @@ def has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
 
 
 def find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
-    """Return the fields of a file that are not read; raise DatasetError if a field is missing."""
+    """Return the fields of a file that are not used; raise DatasetError if a field is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
     find_fields(description.name, fields, wanted, problems)
     # A separator at the end of each line makes a column without a name: do not report it as unused.

@@ -43,8 +43,8 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The number of lines that are searched for the names of columns, and the number of records that
-# show whether the first record has names or values.
+# Maximum number of lines that are searched for column names, and of records that are compared with
+# the first record to see whether it has names or values.
 _MOST_OF_HEADER = 100
 
 
@@ -76,7 +76,8 @@ def open_unlabelled(
             raise DatasetError(f"{source} is not an idx file: leave out --labels")
         if kind is not None and kind.open is not None:
             return kind.open(wanted, path, layout)
-        # Raise the error of an unknown encoding before opening the file, which would stay open.
+        # An unknown encoding must raise an error before the file is opened; else the file would
+        # stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -93,7 +94,7 @@ def open_unlabelled(
 
 
 def _trained_text(layout: Layout) -> Parser | None:
-    """Return the parser of the training files if they are texts."""
+    """Return the parser of the training files if they were text files, else None."""
     return layout.of(*(kind.name for kind in kinds().values() if "encoding" in kind.keys))
 
 
@@ -119,8 +120,7 @@ def _open_text(
         tables = partial(read_pieces, description, wanted.name, pieces, size=size)
         return UnlabelledFile(description, ignored, tables, **more)
 
-    # Look for names first in the first line of the file, then where the training files had them:
-    # names in the file itself are more reliable than the layout of the training files.
+    # Look for column names in the first line, then in the line where the training files had them.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
@@ -131,7 +131,7 @@ def _open_text(
         if has_all(wanted, names):
             return as_table(parser, find_unused(wanted, names))
         if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
-            # The training files had repeated names, to which `privcurve describe` gave numbers.
+            # In the training files, `privcurve describe` distinguished repeated names by numbers.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, find_unused(wanted, distinct))
     if (read_lines := kinds()[trained.kind].read_lines) is not None:
@@ -155,7 +155,10 @@ def _open_text(
 
 
 def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
-    """Yield lines; leave out comments, and blank lines between skipped lines and first record."""
+    """Yield the lines at the top of a file that decide its format.
+
+    Comments are left out, and blank lines between the skipped lines and the first record.
+    """
     is_above = True
     for number, line in lines:
         if parser.comment and line.startswith(parser.comment):
@@ -166,7 +169,7 @@ def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the line number and the fields of the first record; 0 and none if there is no record.
+    """Return the number and the fields of the first record; (0, []) if there is no record.
 
     If the record has several lines, the number is the number of its last line.
     """
@@ -175,7 +178,7 @@ def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[i
 
 
 def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trained: Parser) -> int:
-    """Return how many columns of the domain the first record names, if split by a separator."""
+    """Return how many columns of the domain the first record names, if `separator` splits it."""
     try:
         _, names = _read_header(lines, separator, trained.comment)
     except csv.Error:
@@ -184,7 +187,7 @@ def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trai
 
 
 def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
-    """Split the first lines of a file into records; stop at a quote that is not closed in them."""
+    """Yield the records in the first lines of a file; stop at a quote that they do not close."""
     try:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
@@ -192,7 +195,7 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; raise ValueError if they are UTF-8 and another encoding is expected.
+    """Yield the pieces of a file; raise ValueError if one is UTF-8, but `encoding` is not.
 
     Without this check, UTF-8 would be read with wrong letters.
     """

@@ -1,1 +1,1 @@
-"""Trees on encoded columns: choices of splits, growth of one tree, and leaves of rows."""
+"""Choose splits, grow decision trees on encoded columns, and find the leaves of rows."""

@@ -1,8 +1,8 @@
-"""Scores of a tree's questions, and noisy choices among them, for two classes.
+"""Score the questions that a node can ask, and choose among them with noise, for two classes.
 
-Weights of rows are integers. :mod:`privcurve.kernels.trees.form` defines the questions. The
-criteria for any number of classes are in :mod:`privcurve.kernels.holder_counts`; they take 25 times
-as long (27 µs instead of 1 µs for 292 questions).
+Weights of rows are integers. :mod:`privcurve.kernels.trees.form` defines the questions.
+:mod:`privcurve.kernels.holder_counts` has these scores for any number of classes, but takes 25
+times as long (27 µs instead of 1 µs for 292 questions).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
 
 @jit
 def pick_least(values: Floats | Ints, scale: float, noise: Floats) -> int:
-    """Return the position with the largest noise − scale · value; of equal ones, the first.
+    """Return the first position with the largest noise − scale · value.
 
     If `noise` is empty, return the first position with the smallest value. The function adds
     −scale · value to `noise` in place.
@@ -79,7 +79,8 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     :func:`split_values` explains `yes` and `totals`.
     """
     q = rule >> 1
-    # The constant rule + is like the rule of a question that all rows answer with yes.
+    # The rule that always predicts + is treated as the rule of a question that all rows answer with
+    # yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]

@@ -1,8 +1,8 @@
-"""Trees on encoded rows: questions, leaves of rows, and histograms.
+"""Represent trees on encoded rows: convert questions, find leaves, compute histograms.
 
-A *bin* is a code of a column; bins are numbered through all columns. Question ``b`` is "is the row
-in bin b?". Question ``n + b``, with the number n of all bins, is "is the row's bin in the column of
-b at most b?".
+Here the bins of all columns are numbered consecutively; a *code* is the number of a bin within its
+column. Question ``b`` is "is the row in bin b?". Question ``n + b``, with the number n of all bins,
+is "is the row's bin in the column of b at most b?".
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from privcurve.kernels.jit import jit
 
 NO_QUESTION = -1
 
-# (column, low, high) of a range that contains no row's bin, and of a range that contains every
-# row's bin.
+# A range (column, low, high) to which every row answers no, and one to which every row answers yes.
 NOBODY = 0, 1, 0
 EVERYBODY = 0, 0, 2**62
 
@@ -32,16 +31,16 @@ class Ranges(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Trees in the form that the prediction kernels take; all learners use it."""
+    """The trees of any learner, as arrays that the prediction kernels read."""
 
-    # The question of each node as a range (see `Ranges`); each array has shape (n_trees, n_inner).
+    # The question of each node as a range (see `Ranges`): three arrays of shape (n_trees, n_inner).
     column: Ints
     low: Ints
     high: Ints
     # (n_trees, n_inner): the first of a node's two consecutive children; 0 for a leaf.
     # All nodes from n_inner on are leaves.
     child: Ints
-    yes: int = 1  # which child is for the answer yes: 0 for the first, 1 for the second
+    yes: int = 1  # the child for the answer yes: 0 means the first child, 1 the second
 
     def subset(self, start: int, stop: int | None) -> Trees:
         """Return the trees `start` to `stop` (exclusive)."""
@@ -50,7 +49,7 @@ class Trees(NamedTuple):
 
 
 def ranges(numbers: Ints, n_bins: Ints, none: tuple[int, int, int] = NOBODY) -> Ranges:
-    """Convert question numbers to ranges of bins; `none` is the range for −1, no question."""
+    """Convert question numbers to ranges of bins; the number −1 (no question) becomes `none`."""
     b = np.arange(n_bins.sum())
     column = np.repeat(np.arange(len(n_bins)), n_bins)
     first = bin_starts(n_bins)[column]
@@ -70,13 +69,13 @@ def complete_trees(questions: Ranges, yes: int = 1) -> Trees:
 
 
 def ask_two_columns(trees: Trees) -> bool:
-    """Return whether a path of a tree asks about more than one column."""
+    """Return whether some path of a tree tests more than one column."""
     column, low, high, child, _ = trees
     n_trees, n_inner = column.shape
     every = np.arange(n_trees)
     above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
-    # `above` has, for each node, the column that the path to the node asks about. As children come
-    # after their parents, one pass over the nodes fills `above`.
+    # `above` has, for each node, the column that the path to the node tests. As children come after
+    # their parents, one pass over the nodes fills `above`.
     for node in range(n_inner):
         earlier, own, first = above[:, node], column[:, node], child[:, node]
         divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])
@@ -110,7 +109,7 @@ def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
     n_inner = np.uint64(column.shape[1])
     leaves = np.empty((n_trees, len(bins)), np.int64)
     for t in range(n_trees):
-        # With unsigned indices Numba need not check for negative ones, which halves the time.
+        # With unsigned indices, Numba need not test for negative indices, which halves the time.
         of_tree, children = column[t].astype(np.uint32), child[t].astype(np.uint32)
         first, last = low[t], high[t]
         for i in range(len(bins)):

@@ -1,8 +1,8 @@
-"""Growth of one decision tree on encoded columns, from integer histograms.
+"""Grow one decision tree on encoded columns, from integer histograms.
 
-Rows with the answer yes go to the right child, the others to the left. Only the rows of the smaller
-child are counted; the histogram of the other child is the parent's minus this one. Sums of integers
-do not depend on the order of the rows.
+Rows with the answer yes go to the right child, all other rows to the left child. Only the rows of
+the smaller child are counted; the histogram of the larger child is the parent's histogram minus the
+smaller child's. Sums of integers do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GrowingTree(NamedTuple):
 
 @jit
 def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, stop: int) -> int:
-    """Order a node's rows, the answer no before the answer yes; return where the yes rows start."""
+    """Sort a node's rows by answer, no before yes; return the position of the first yes."""
     order, buffer = tree.order, tree.buffer
     column, low, high = rows.questions
     j, first, last = column[question], low[question], high[question]

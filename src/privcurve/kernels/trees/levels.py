@@ -1,12 +1,12 @@
-"""Complete trees that grow level by level: the possible questions of a node, and a choice.
+"""Find the possible questions of a node of a complete tree, and choose among them with noise.
 
 Inner node i has the children 2i + 1 (answer yes) and 2i + 2 (answer no). Bins are numbered through
-all columns. Question b asks about the row's bin in the column of bin b: with ``thresholds``, "is it
-at most b?"; otherwise, "is it b?". At a node without a question (`NO_QUESTION`) each row answers
-yes.
+all columns. Question b is about the row's bin in the column of bin b. With ``thresholds`` the
+question is "is the bin at most b?"; otherwise "is the bin b?". At a node without a question
+(`NO_QUESTION`) each row answers yes.
 
-A question is possible at a node if it distinguishes two bins that can still occur there. This
-follows from the questions above the node, and does not depend on records.
+A question is possible at a node if it distinguishes two bins that can still occur there. Which bins
+can occur follows from the questions above the node, not from the records.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Leave out the questions that all rows answer with yes: the last threshold, and the
-        # question about a column with only one possible bin.
+        # Leave out questions that all rows answer with yes: the last threshold of a column, and the
+        # question for the only possible bin of a column.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]

@@ -1,1 +1,1 @@
-"""PrivGAM: its public rule, its sums over records, its network and its model."""
+"""Implement PrivGAM: its public rule, its sums over records, its network and its model."""

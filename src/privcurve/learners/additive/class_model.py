@@ -1,4 +1,4 @@
-"""The model of PrivGAM for more than two classes: for each class, a value per bin and column."""
+"""Store and evaluate the model of PrivGAM for more than two classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """A score for each class: an intercept, and a value for the bin of each column.
+    """Scores of classes: each is an intercept plus, for each column, a value of the row's bin.
 
     The probability of a class is proportional to the logistic function of its score. Standard
     errors are 0: they are not estimated for more than two classes.
@@ -24,10 +24,12 @@ class ClassModel:
 
     intercepts: Floats  # (n_classes,): the intercept of each class's score
     intercept_errors: Floats  # (n_classes,): standard errors of `intercepts`
-    # By column, (n_classes, n_bins): what each bin adds to each class's score; 0 without effect.
+    # For each column, an array (n_classes, n_bins): what a bin adds to the score of a class. It is
+    # 0 everywhere if the column has no effect.
     class_shapes: tuple[Floats, ...]
-    class_errors: tuple[Floats, ...]  # standard errors of `class_shapes`, of the same shapes
-    # By column, (n_bins,): noisy number of people with each bin; empty if from an older file.
+    class_errors: tuple[Floats, ...]  # for each array in `class_shapes`, standard errors
+    # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
+    # files have no such arrays.
     people: tuple[Floats, ...] = ()
 
     @classmethod
@@ -36,7 +38,8 @@ class ClassModel:
     ) -> Self:
         """Return the model with the given intercepts and values (as in `class_shapes`)."""
         no_errors = tuple(map(np.zeros_like, values))
-        # Row-major, as in a model read from a file: the bits of a sum depend on the memory order.
+        # Models read from files are row-major. Use the same memory order here, because the rounding
+        # of a sum depends on it.
         in_rows = tuple(map(np.ascontiguousarray, values))
         return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors, people)
 
@@ -52,11 +55,11 @@ class ClassModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns with an effect."""
+        """The number of columns whose values are not all 0."""
         return sum(bool(values.any()) for values in self.class_shapes)
 
     def measures(self) -> dict[str, float]:
-        """Return the numbers of columns and bins."""
+        """Return the number of columns with an effect, and the number of bins of all columns."""
         bins = sum(values.shape[1] for values in self.class_shapes)
         return {"columns": self.n_used, "bins": bins}
 
@@ -90,7 +93,7 @@ class ClassModel:
         lines += columns_in_words(self.class_shapes, self.class_errors, names, bin_names, classes)
         return "\n".join(lines)
 
-    # The printed form with a schema's names of columns and values, if the fit had a schema.
+    # The text that `print` shows, with the schema's names; empty if the fit had no schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:

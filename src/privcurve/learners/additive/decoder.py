@@ -1,4 +1,4 @@
-"""The decoder of PrivGAM: the network that turns noisy sums into scores, and its trained weights.
+"""Run PrivGAM's decoder, the network that turns noisy sums into scores, with trained weights.
 
 The scripts in `decoder/` at the top of the repository trained the weights on public and simulated
 tables only.
@@ -22,11 +22,12 @@ from privcurve.learners.registry import entry
 
 # The trained weights, in half precision; `decoder/export.py` wrote the file.
 FILE = Path(__file__).with_name("decoder.npz")
-# Each release gets at least this share of the budget, and each of its two parts (sums by bin, and
-# totals) at least this share of the release. With less, noise would not fit in 64-bit integers.
+# Each release gets at least this share of the budget. A release consists of sums by bin and of
+# totals, and both get at least this share of the release's budget. With a smaller share the noise
+# would not fit in 64-bit integers.
 LEAST_SHARE = 1e-3
-# Limits of the tables that the network was trained on: of m = n·μ/d (see `rule.plan`), of the
-# number of bins of an ordered column, and of the number of records.
+# The network was trained on tables within these limits: the smallest and largest m = n·μ/d (see
+# `rule.plan`), the largest number of bins of an ordered column, and the largest number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21
@@ -35,9 +36,10 @@ MOST_RECORDS = 2**21
 class Network(NamedTuple):
     """The weights of the network, and the coefficients that divide the budget among releases."""
 
-    stages: tuple[Stage, ...]  # weights for release 0, 1, …; later releases use the last stage
-    shares: Floats  # (n_stages, 4): coefficients of the share of each release: see `shares_of`
-    totals: Floats  # (n_stages, 4): coefficients of the totals' part of each share
+    # Weights for releases 0, 1, …; if there are more releases, they use the last weights.
+    stages: tuple[Stage, ...]
+    shares: Floats  # (n_stages, 4): coefficients of the shares of releases: `shares_of`
+    totals: Floats  # (n_stages, 4): coefficients of the shares of totals in their release
 
     @property
     def width(self) -> int:
@@ -51,7 +53,7 @@ class Network(NamedTuple):
     def shares_of(
         self, n_releases: int, ratio: float, n_columns: float
     ) -> list[tuple[float, float]]:
-        """Divide the budget: return the share of each release's sums by bin, and of its totals.
+        """Divide the budget: return two shares per release, for its sums by bin and for its totals.
 
         Parameters
         ----------
@@ -73,7 +75,8 @@ class Network(NamedTuple):
             for a in (self.shares[which], self.totals[which])
         )
         weights = exps(powers - powers.max())
-        # A plain sum has the same bits everywhere; NumPy's order of addition depends on the CPU.
+        # Python's sum has the same bits on every machine; NumPy's order of addition depends on the
+        # CPU.
         parts = weights / sum(weights.tolist())
         parts = LEAST_SHARE + (1.0 - n_releases * LEAST_SHARE) * parts
         totals = parts * (LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * expits(of_totals))
@@ -81,7 +84,7 @@ class Network(NamedTuple):
 
 
 def pack(network: Network) -> dict[str, Floats]:
-    """Convert a network to the arrays of a weights file, by name."""
+    """Convert a network to the named arrays of a weights file."""
     stages = {
         f"{t}.{name}": weights
         for t, stage in enumerate(network.stages)
@@ -118,26 +121,26 @@ def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
     actual = hashlib.sha256(content).hexdigest()
     if actual != stated:
         raise ValueError(
-            f"{file} must have the SHA-256 {stated}, which the code states; got {actual}: "
-            "install privcurve anew"
+            f"{file} must have the SHA-256 {stated}, as published with this version; got {actual}: "
+            "reinstall privcurve"
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return dict(arrays)
 
 
 class Answers(NamedTuple):
-    """Noisy sums of residuals: by bin, of shape (n_scores, n_bins), or in total, (n_scores,).
+    """Noisy sums of residuals, by bin (shape (n_scores, n_bins)) or in total (shape (n_scores,)).
 
-    For two classes the only score belongs to the positive class; else each class has a score.
+    With two classes there is one score, of the positive class; otherwise each class has a score.
     """
 
-    own: Floats  # sums over the records of the score's class
+    own: Floats  # sums over the records whose label is the score's class
     others: Floats  # sums over all other records
     deviations: tuple[float, float]  # standard deviations of the noise in `own` and `others`, > 0
 
 
 class Decoder:
-    """The scores of all bins during a fit, which the network updates after each release.
+    """The scores of all bins during a fit; the network updates the scores after each release.
 
     Parameters
     ----------

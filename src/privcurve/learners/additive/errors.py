@@ -1,4 +1,4 @@
-"""Standard errors of a fitted additive model, and tests of which columns have an effect.
+"""Compute standard errors of a fitted additive model, and test which columns have an effect.
 
 Both are computed from released noisy counts and public facts, so they cost no privacy.
 """
@@ -23,16 +23,17 @@ from privcurve.learners.additive.decoder import read_weights
 # The trained weights of the network of standard errors, from `decoder/errors.py`.
 FILE = Path(__file__).with_name("errors.npz")
 SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
-# Bounds of the logarithms of standard errors: the network's outputs are clipped to them.
+# Bounds of the logarithm of a standard error. The network's outputs are clipped to these bounds, so
+# that no input gives an extreme error.
 SMALLEST, LARGEST = -6.0, 3.0
 # Half the width of a 95 % interval, in standard errors.
 HALF_WIDTH = 1.96
-# If no column has an effect: the probability that an effect of some column is reported.
+# The probability that a report names a column with an effect although no column has one.
 FALSE_ALARM = 0.05
-# Maximum number of contrasts of an ordered column: polynomials of degree 1, 2, …
+# An ordered column is tested by polynomials of its bins of degree 1 to at most N_CONTRASTS.
 N_CONTRASTS = 4
-# Unordered columns test a bin only if its excess (see `p_values`) has at least this variance.
-# With few records of the rarer class and little noise, the excess is far from normal.
+# In an unordered column, a bin is tested only if its excess (see `p_values`) has at least this
+# variance: the test takes the sampling error as normal, which is wrong for very few records.
 LEAST_VARIANCE = 5.0
 
 
@@ -44,7 +45,7 @@ class Layer(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Noisy counts of records by class and bin, where bins are numbered through all columns."""
+    """Noisy counts of records by class and bin, with the bins of all columns concatenated."""
 
     positive: Floats  # (n_bins,): records of the positive class in each bin
     negative: Floats  # (n_bins,): all other records in each bin
@@ -55,16 +56,16 @@ class Counts(NamedTuple):
 
     @property
     def columns(self) -> list[slice]:
-        """The slice of the bins of each column."""
+        """For each column, the slice of its bins in the concatenated bins."""
         ends = self.starts.tolist()
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 class Errors(NamedTuple):
-    """Standard errors of the parts of a model.
+    """Standard errors of the intercept and of the scores of all bins.
 
-    The standard error of a row's log-odds is `factor` times the root of the sum of the squared
-    errors of its parts: the intercept, and the bin of each column.
+    A row's log-odds is the intercept plus the score of the row's bin in each column. Its standard
+    error is `factor` times the root of the sum of the squared standard errors of these terms.
     """
 
     by_bin: Floats  # (n_bins,): the standard error of each bin's score
@@ -74,7 +75,7 @@ class Errors(NamedTuple):
 
 @cache
 def load() -> Mapping[str, Layer]:
-    """Read the layers of the network of standard errors from its file, by name.
+    """Read the network that estimates standard errors from its file; keys are names of layers.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def load() -> Mapping[str, Layer]:
 
 
 def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
-    """Convert the arrays of a weights file to the layers of a network, by name."""
+    """Convert the arrays of a weights file to a network; keys are names of layers."""
     names = sorted({name.split(".")[0] for name in arrays})
     return {
         name: Layer(arrays[f"{name}.w"].astype(float), arrays[f"{name}.b"].astype(float))
@@ -169,10 +170,10 @@ def features(
 def _over_windows(
     values: Floats, columns: Sequence[slice], ordered: Sequence[bool]
 ) -> tuple[Floats, Floats]:
-    """Return the sum of `values` over windows around each bin, and the windows' numbers of bins.
+    """Return sums of `values` over windows of bins, and the number of bins in each window.
 
-    Both have shape (n_windows, n_bins). Windows stay within a column; in an unordered column each
-    window is the bin alone.
+    Both have shape (n_windows, n_bins): for each bin, a window of each width is centred on the bin.
+    Windows stay within a column; in an unordered column each window is a single bin.
     """
     sums, numbers = np.tile(values, (len(WINDOWS), 1)), np.ones((len(WINDOWS), len(values)))
     for column, in_order in zip(columns, ordered, strict=True):
@@ -188,7 +189,7 @@ def _over_windows(
 
 
 def _apply(layer: Layer, inputs: Floats) -> Floats:
-    """Return the outputs of a layer; the order of its sums, and so each bit, is fixed."""
+    """Return the outputs of a layer, added in a fixed order, so that all bits are reproducible."""
     outputs = np.tile(layer.bias, (len(inputs), 1))
     for column, weights in zip(inputs.T, layer.weights, strict=True):
         outputs += column[:, None] * weights
@@ -202,27 +203,31 @@ def _silu(values: Floats) -> Floats:
 # Evidence ----------------------------------------------------------------------------------------
 
 
-def evidence(counts: Counts) -> list[float]:
+def evidence(counts: Counts, columns: Sequence[int], n_columns: int) -> list[float]:
     """Return an adjusted p-value of each column: the p-value times the number of columns.
 
-    It is at most 1. If no column has an effect, some adjusted p-value is at most `FALSE_ALARM` with
-    a probability of about `FALSE_ALARM` or less (Bonferroni).
+    It is at most 1, and 1 for a column that is not in `columns`, the columns of `counts`. The
+    factor is the number of all columns, even if the fit chose `columns` by the records. If no
+    column has an effect, some adjusted p-value is at most `FALSE_ALARM` with a probability of about
+    `FALSE_ALARM` or less (Bonferroni).
     """
-    return [min(1.0, len(counts.ordered) * p) for p in p_values(counts)]
+    adjusted = np.ones(n_columns)
+    adjusted[columns] = np.minimum(1.0, n_columns * np.array(p_values(counts)))
+    return adjusted.tolist()
 
 
 def p_values(counts: Counts) -> list[float]:
     """Test for each column that the label has the same distribution in all bins; return p-values.
 
     The excess of a bin is its number of positive records minus the number that the overall share of
-    the positive class predicts. A contrast is a weighted sum of the excesses of a column's bins.
-    Under the hypothesis a contrast is noise, whose distribution is public, plus sampling error,
-    which the test takes as normal; :func:`tail` approximates the tail of the sum.
+    the positive class predicts. A contrast is a weighted sum of the excesses of a column's bins. If
+    the hypothesis holds, a contrast consists of privacy noise, whose distribution is public, and
+    sampling error, which the test takes as normal. :func:`tail` approximates the tail of their sum.
 
     An ordered column has a contrast for each polynomial degree k = 1, 2, …; its p-value is
     multiplied by 2^k, as most effects are monotone. An unordered column has a contrast for each
     bin, except bins with a variance below `LEAST_VARIANCE`; p-values are multiplied by the number
-    of contrasts (Bonferroni). The p-value of a column is the smallest of these.
+    of contrasts (Bonferroni). The p-value of a column is the smallest p-value of its contrasts.
     """
     n_columns = len(counts.ordered)
     positive, negative = (
@@ -232,8 +237,8 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     rest = 1.0 - share
     excess = counts.positive * rest - counts.negative * share
-    # `masses` are estimated numbers of records. Their noise is uncorrelated with the noise of
-    # `excess`, so the weights of contrasts may depend on them.
+    # `masses` estimates the number of records in each bin. The noise of `masses` is uncorrelated
+    # with the noise of `excess`, so the weights of contrasts may depend on `masses`.
     lengths = share * share + rest * rest
     masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
     sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths
@@ -271,7 +276,8 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
     if n_bins == 1 or total == 0:
         return []
     if in_order:
-        # Legendre polynomials of the mean rank of a bin's records, scaled to [−1, 1].
+        # The rows are Legendre polynomials in x, the mean rank of a bin's records, scaled to [−1,
+        # 1].
         x = (2.0 * np.cumsum(masses) - masses) / total - 1.0
         rows = [np.ones(n_bins), x]
         for k in range(1, min(N_CONTRASTS, n_bins - 1)):
@@ -283,5 +289,5 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
 
 
 def _centred(row: Floats, masses: Floats) -> Floats:
-    """Subtract from weights of bins their mean over the records."""
+    """Subtract from the bins' weights `row` their mean, in which bin k counts `masses[k]` times."""
     return np.asarray(row - math.fsum((row * masses).tolist()) / math.fsum(masses.tolist()))

@@ -1,4 +1,4 @@
-"""The model of PrivGAM for two classes: a value for each bin of each column, and an intercept."""
+"""Store and evaluate the model of PrivGAM for two classes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """The log-odds of the positive label: an intercept, plus a value for the row's bin per column.
+    """Log-odds of the positive label: an intercept plus, for each column, a value of the row's bin.
 
     `errors` and `intercept_error` are standard errors (:mod:`privcurve.learners.additive.errors`);
-    both are 0 if the model is from an older file.
+    they are 0 in models read from older files.
     """
 
     intercept: float
     intercept_error: float
-    # By column, (n_bins,): what each bin adds to the log-odds; all 0 for a column without effect.
+    # For each column, an array (n_bins,): what a bin adds to the log-odds. It is 0 everywhere if
+    # the column has no effect.
     shapes: tuple[Floats, ...]
-    errors: tuple[Floats, ...]  # standard errors of `shapes`, of the same shapes
-    # By column, (n_bins,): noisy number of people with each bin; empty if from an older file.
+    errors: tuple[Floats, ...]  # for each array in `shapes`, standard errors
+    # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
+    # files have no such arrays.
     people: tuple[Floats, ...] = ()
 
-    # A row's standard error is this factor times the root of the sum of its parts' squared errors.
+    # The standard error of a row's log-odds is this factor times the root of the sum of the squared
+    # standard errors of the intercept and of the row's bins.
     factor: float = 1.0
-    # For each column, the adjusted p-value of the test that it has no effect (`errors.evidence`).
-    # Empty if the model is from an older file.
+    # For each column, the adjusted p-value of the hypothesis that the column has no effect
+    # (`errors.evidence`). Empty in models from older files.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
@@ -45,11 +48,11 @@ class AdditiveModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns with an effect."""
+        """The number of columns whose values are not all 0."""
         return sum(bool(values.any()) for values in self.shapes)
 
     def measures(self) -> dict[str, float]:
-        """Return the numbers of columns and bins."""
+        """Return the number of columns with an effect, and the number of bins of all columns."""
         return {"columns": self.n_used, "bins": sum(map(len, self.shapes))}
 
     def log_odds(self, codes: Codes) -> Floats:
@@ -60,7 +63,7 @@ class AdditiveModel:
         return scores
 
     def log_odds_errors(self, codes: Codes) -> Floats:
-        """Return the standard error of each row's log-odds; 0 if the model has no errors."""
+        """Return the standard error of each row's log-odds, or 0 for models without these."""
         squares = np.full(len(codes), self.intercept_error * self.intercept_error)
         for j, errors in enumerate(self.errors):
             squares += (errors * errors)[codes[:, j]]
@@ -85,7 +88,7 @@ class AdditiveModel:
         lines += columns_in_words(self.shapes, self.errors, names, bin_names)
         return "\n".join(lines)
 
-    # The printed form with a schema's names of columns and values, if the fit had a schema.
+    # The text that `print` shows, with the schema's names; empty if the fit had no schema.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -111,11 +114,11 @@ def columns_in_words(
     bin_names: Sequence[Sequence[str]] | None,
     classes: Sequence[str] = (),
 ) -> list[str]:
-    """Return the lines that describe the columns, for `in_words`.
+    """Return the lines of `in_words` that describe the columns.
 
-    Each column has a line with its lowest and highest value, the widest range first; a last line
-    lists the columns without effect. The arrays in `shapes` and `errors` have shape (n_bins,), or
-    (n_classes, n_bins) if `classes` names the classes.
+    Each column with an effect has a line with its lowest and highest value; columns with the widest
+    range come first. The last line lists the columns without effect. The arrays in `shapes` and
+    `errors` have shape (n_bins,), or (n_classes, n_bins) if `classes` names the classes.
     """
     lines, unused = [], []
     named = names or [f"column {j}" for j in range(len(shapes))]

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
 from privcurve.learners.entries.parameters import EstimateParameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
-from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import (
     CLIP,
@@ -36,6 +34,7 @@ from privcurve.privacy.calibration.privgam import (
 )
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,11 +43,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
     A fit makes 3, 6 or 12 releases; public facts determine the number. Each release has noisy sums
     by class and bin, of all columns at once. In the first release each record adds ½ to the sums of
-    its bins, so the sums are half of the numbers of records. In the others it adds its residual
-    :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability by the present scores.
-    After each release a network updates the scores of all bins. The network was trained beforehand,
-    on public and simulated tables, to make models that predict other records of the same table
-    well; its weights are part of the package. Nothing is tuned on the records.
+    its bins, so the sums are half of the numbers of records. In the other releases each record adds
+    its residual :math:`\min(|y_i - p_i|, \frac12)`, where :math:`p_i` is the probability of the
+    label 1 by the present scores. After each release a network updates the scores of all bins. The
+    network was trained beforehand, on public and simulated tables, to make models that predict
+    other records of the same table well; its weights are part of the package. Nothing is tuned on
+    the records.
 
     The score is the log-odds of the positive label. With more than two classes, each class has a
     score, and its probability is proportional to the logistic function of the score.
@@ -128,9 +128,15 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         plan, n_classes = self._plan(records.n if counted else 0), len(self.classes_)
         bits = grid_bits(plan.ledger, float(self.epsilon))
         maps = bin_maps(self.n_bins_, ordered, plan.most_bins)
+        norm = 1 if plan.laplace else 2
+        columns = list(range(len(maps)))
+        sums = BinSums(records, columns, maps, n_classes, bits, norm)
+        if plan.choices:
+            columns = _choose(curator, plan.choices, sums.scores(ordered, bits), bits)
+            ordered, maps = tuple(ordered[j] for j in columns), [maps[j] for j in columns]
+            sums = BinSums(records, columns, maps, n_classes, bits, norm)
         starts = bin_starts([int(bins[-1]) + 1 for bins in maps])
         n_scores = 1 if n_classes == 2 else n_classes
-        sums = BinSums(records, maps, n_classes, bits, 1 if plan.laplace else 2)
         decoder = Decoder(starts, ordered, n_scores, plan.laplace)
         # The curator's Gaussian noise is rounded down, so its mean is −½: add ½ to each answer.
         middle = 0.5 if plan.budget.private and not plan.laplace else 0.0
@@ -147,7 +153,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # Counts are released by class, so `others` contains the noise of all other classes.
+                # The first release has a noisy count per class, so `others` adds up the noise of
+                # several counts.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(
@@ -162,12 +169,20 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 )
                 deviation = questions[0].deviation / (plan.scale * CLIP) * math.sqrt(n_classes)
                 numbers = NoisyCounts(by_bin, float(totals), deviation)
-                people = people_by_code(numbers, maps, starts.tolist(), ordered)
+                own = people_by_code(numbers, maps, starts.tolist(), ordered)
+                # Nothing is known of a column that was not chosen: spread its people equally.
+                unknown = [max(numbers.total, 0.0) / n for n in self.n_bins_.tolist()]
+                people = tuple(self._in_all_columns(columns, own, unknown))
                 counts_by_class = answers[0]
             decoder.take(*answers)
 
         values, intercepts = _centred(decoder, by_bin, starts)
-        by_code = partial(_by_code, maps, starts)
+
+        def by_code(values: Floats) -> list[Floats]:
+            """Convert values by bin of the asked columns to values by code of all columns."""
+            unused = [0.0] * len(self.n_bins_)
+            return self._in_all_columns(columns, _by_code(maps, starts, values), unused)
+
         self.model_: AdditiveModel | ClassModel
         if n_scores > 1:
             self.model_ = ClassModel.from_scores(intercepts, by_code(values), people)
@@ -190,11 +205,24 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 errors=tuple(by_code(errors.by_bin)),
                 people=people,
                 factor=errors.factor,
-                evidence=tuple(evidence(numbers_by_class)),
+                evidence=tuple(evidence(numbers_by_class, columns, len(self.n_bins_))),
             )
         self.n_features_used_ = self.model_.n_used
         if counted:
             self.n_records_ = records.n
+
+    def _in_all_columns(
+        self, columns: Sequence[int], own: Sequence[Floats], others: Sequence[float]
+    ) -> list[Floats]:
+        """Return an array for each column: from `own` for `columns`, else filled from `others`."""
+        shape = own[0].shape[:-1]
+        all_columns = [
+            np.full((*shape, n), other)
+            for n, other in zip(self.n_bins_.tolist(), others, strict=True)
+        ]
+        for j, values in zip(columns, own, strict=True):
+            all_columns[j] = values
+        return all_columns
 
     def size_remark(self, n: int) -> str:
         """Return a remark if m = n·μ/d (see `rule.plan`) is small, else "".
@@ -287,26 +315,37 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
     return values, intercepts
 
 
-def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
-    """Convert values by bin to values by code: return one array per column.
+def _choose(curator: Curator, choices: Sequence[str], scores: Ints, bits: int) -> list[int]:
+    """Choose a column by its score for each of `choices`; return them in increasing order."""
+    left = list(range(len(scores)))
+    for choice in choices:
+        call = _on_grid(curator.call(choice), bits)
+        left.pop(curator.choose_exactly(call, scores[left]))
+    return [j for j in range(len(scores)) if j not in left]
 
-    The last axis of `values` has the bins of all columns, the last axis of an array the codes.
+
+def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
+    """Convert values of merged bins to values of the encoded data's bins: one array per column.
+
+    `maps` has for each column the merged bin of each bin. The last axis of `values` has the merged
+    bins of all columns; the last axis of a returned array has the bins of one column.
     """
     columns = np.split(values, starts[1:-1], axis=-1)
     return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
-    """Return, for each score, the counts of the score's class and of all other classes together.
+    """Return for each score the counts of its class, and the sum of the counts of other classes.
 
-    `counts` has the classes on the first axis. A single score belongs to the last, positive class.
+    The first axis of `counts` has the classes. A single score belongs to the positive class, the
+    last.
     """
     own = counts[-n_scores:]
     return own, counts.sum(axis=0) - own
 
 
 def _on_grid(call: Call, bits: int) -> Call:
-    """Return the call with its noise scale in units of 2^-bits, for integer sums."""
+    """Return the call with its noise scale in units of 2^-bits, in which the sums are integers."""
     if call.entry is None:
         return call
     return Call(call.mechanism, grid_scale(call.entry.noise_rate, bits), call.entry)

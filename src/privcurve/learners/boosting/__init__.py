@@ -1,1 +1,1 @@
-"""Gradient boosting without privacy, and on private synthetic records (MST, AIM)."""
+"""Train gradient boosting without privacy, or on private synthetic records (MST, AIM)."""

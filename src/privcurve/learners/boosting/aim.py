@@ -30,8 +30,9 @@ TABLE = "round {}: counts of the chosen columns by their codes"
 
 SOURCE = "docs/proofs.md, 'AIM'"
 
-# Constants of the paper. With the first noise scale the budget lasts ROUNDS_OF_COLUMN rounds per
-# column. Of a round's budget, OF_TABLE pays for the table, and the rest for its choice.
+# Constants of the paper. If the noise stayed as in the first round, the budget would last for
+# ROUNDS_OF_COLUMN · (number of columns) rounds. Of a round's budget, the share OF_TABLE pays for
+# the release of a table, and the rest for the choice of this table.
 ROUNDS_OF_COLUMN, OF_TABLE = 16, 0.9
 # The mean absolute value of a standard Gaussian number.
 MEAN_NOISE = math.sqrt(2 / math.pi)
@@ -61,9 +62,9 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
     Parameters
     ----------
     most_cells : int
-        Maximum number of cells of the model's junction tree. It grows with the spent budget: after
-        a round that brings the spent share of the budget to s, the tree has at most s times as
-        many cells. The paper allows ten million cells (80 MB), which takes hours.
+        Maximum number of cells of the model's junction tree. The limit grows with the spent budget:
+        after a round that brings the spent share of the budget to s, the tree has at most s ·
+        `most_cells` cells. The paper allows ten million cells (80 MB), which takes hours.
     neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
@@ -184,7 +185,8 @@ class Rounds:
             )
             for name in candidates
         ]
-        # A score is Lipschitz in the table's counts (L1): their sensitivity bounds its sensitivity.
+        # A score is its weight times a 1-Lipschitz function (L1) of a table's counts, so `largest`
+        # times the L1 sensitivity of the counts bounds the sensitivity of all scores.
         largest = max(self.weights[name] for name in candidates)
         distances = score_range(histogram_l1(neighbours, largest), neighbours)
         announced = Announced(CHOICE.format(k), score_range=distances, source=SOURCE)
@@ -223,7 +225,7 @@ def _part(call: Call, total: float) -> float:
 def tables_with_label(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints
 ) -> dict[Columns, Floats]:
-    """Return the joint table of each column and the label, and of each pair and the label."""
+    """Return the joint tables of the label with each column, and with each pair of columns."""
     label = len(columns) - 1
     return {
         (*some, label): joint_counts(columns, places, counts, (*some, label))
@@ -233,10 +235,9 @@ def tables_with_label(
 
 
 def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
-    """Return the given tables, and tables without the label and of the label alone.
+    """Return `tables`, the same tables summed over the label, and the table of the label alone.
 
-    A given table has the label and one or two other columns; summed over the label, it gives the
-    table of these columns. The order of the result is fixed.
+    A given table has the label and one or two other columns. The order of the result is fixed.
     """
     smaller: dict[Columns, Floats] = {}
     for name in sorted(tables):
@@ -249,7 +250,7 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Return the number of columns that a table shares with a workload table, summed over all.
+    """Sum over all tables of the workload the number of columns that they share with table `name`.
 
     The workload has a table for each pair of columns, together with the label.
     """

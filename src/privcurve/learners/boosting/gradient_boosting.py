@@ -20,9 +20,9 @@ from privcurve.privacy.ledger import PrivacyStatement
 class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoostingParameters):
     """scikit-learn's gradient boosted trees on the encoded columns; not private.
 
-    Bins are used as ordinal numbers, not one-hot encoded. In a numeric column one cut of the bin
-    separates low from high values, whereas a cut of a one-hot column separates only one bin from
-    all others. In a nominal column the order of the bins is meaningless, but two cuts isolate any
+    Bins are used as ordinal numbers, not one-hot encoded. In a numeric column, one split of a tree
+    separates low from high bins; with one-hot encoding it would separate only one bin from all
+    others. In a nominal column the order of the bins is meaningless, but two splits isolate any
     category. There are far fewer columns than with one-hot encoding (Adult: 14 instead of 162), and
     the accuracy on Adult is the same.
 
@@ -52,7 +52,8 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier, GradientBoo
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
-            # scikit-learn refuses records that all have the same label.
+            # scikit-learn refuses records that all have the same label; the score is then a
+            # constant.
             self.model_ = None
             self.n_features_used_ = 0
             return PrivacyStatement.not_private(self._learner)

@@ -1,4 +1,4 @@
-"""Private-PGM: of the distributions nearest to noisy tables, the one with the largest entropy.
+"""Private-PGM: fit the distribution with the largest entropy among those nearest to noisy tables.
 
 After McKenna, Sheldon and Miklau, *Graphical-model based estimation and inference for differential
 privacy*, ICML 2019.
@@ -36,8 +36,8 @@ class Measured(NamedTuple):
     """The measured joint table of some columns, and the model's parameters for it."""
 
     table: Floats  # the weighted mean of all measurements, each divided by the number of records
-    weights: Floats  # one over the variance of each cell
-    theta: Floats  # the model's parameters: the log of a factor by cell
+    weights: Floats  # 1 divided by the noise variance of each cell
+    theta: Floats  # the model's parameters: for each cell, the logarithm of a factor
 
 
 class Tree(NamedTuple):
@@ -52,13 +52,13 @@ class Tree(NamedTuple):
 class GraphicalModel:
     """A distribution over all columns, fitted to noisy joint tables of some of them.
 
-    Its density is a product with one positive factor per measured table, a function of the table's
-    columns. The last column is the label.
+    The probability of a record is proportional to a product of positive factors: each measured
+    table has one factor, which depends only on the table's columns. The last column is the label.
 
     Parameters
     ----------
     widths : sequence of int
-        The number of places (values) of each column.
+        The number of values of each column.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -66,7 +66,8 @@ class GraphicalModel:
         self._sizes = np.array(self.widths, dtype=np.float64)
         self.measured: dict[Columns, Measured] = {}
         self._step = 1.0
-        # Cached results of `index_of`, by a clique (perhaps with the label) and some columns.
+        # Cache of `index_of`. A key has the columns of a clique, perhaps with the label, and some
+        # of these columns.
         self._indices: dict[tuple[Columns, Columns], Index] = {}
         self.loss = 0.0
 
@@ -77,8 +78,8 @@ class GraphicalModel:
     def measure(self, columns: Columns, table: Floats, variance: Floats | float) -> None:
         """Store a noisy table, divided by the number of records, for the next `fit`.
 
-        `variance` is the variance of the noise of its cells. Several tables of the same columns are
-        averaged, weighted by their precision.
+        `variance` is the variance of the noise of the table's cells. Several tables of the same
+        columns are averaged, weighted by their precision.
         """
         weights = np.broadcast_to(1 / np.asarray(variance, dtype=np.float64), table.shape)
         former = self.measured.get(columns)
@@ -123,7 +124,7 @@ class GraphicalModel:
         tree.beliefs[:] = np.split(beliefs, cells.starts[1:-1])
 
     def _cells_of(self, tree: Tree) -> CliqueCells:
-        """Return the tree in the form that the kernel takes."""
+        """Convert the tree to the arrays that the descent kernel reads."""
         parts = self._separators(tree)
         below = [
             self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)
@@ -143,7 +144,7 @@ class GraphicalModel:
         )
 
     def _index(self, columns: Columns, some: Columns) -> Index:
-        """Return `index_of` the columns of a clique and some of them, cached."""
+        """Return `index_of(columns, some)` from the cache."""
         key = columns, some
         if key not in self._indices:
             self._indices[key] = index_of(columns, some, self.widths)
@@ -184,10 +185,10 @@ class GraphicalModel:
         ]
 
     def candidates_within(self, candidates: Sequence[Columns], most: float) -> list[int]:
-        """Return the positions of the candidates that a limit of cells allows to measure.
+        """Return the positions of the candidates that keep the junction tree small enough.
 
-        After the measurement of one more candidate, the junction tree must have at most `most`
-        cells. A candidate inside a clique adds no cells and is always allowed.
+        If such a candidate is measured, the tree has at most `most` cells. A candidate inside a
+        clique adds no cells and is always allowed.
         """
         beyond = np.array([self._clique_of(columns) < 0 for columns in candidates])
         others = np.full((len(candidates), max(map(len, candidates))), -1, dtype=np.int64)
@@ -248,8 +249,8 @@ class GraphicalModel:
         """Add to `tables` the tables of column `a` with columns that share no clique with it.
 
         Given the columns that two adjacent cliques share, `a` is independent of the rest of the
-        next clique. So its joint table with the shared columns is carried from clique to clique,
-        starting at the cliques that contain `a`.
+        next clique. So the joint table of `a` with the shared columns is carried from clique to
+        clique, starting at the cliques that contain `a`.
         """
         label, width = len(self.widths) - 1, self.widths[a]
         ways: list[tuple[int, int, Floats]] = []
@@ -309,7 +310,7 @@ class GraphicalModel:
         return cliques, cells
 
     def draw(self, n: int, coins: np.random.Generator) -> list[Ints]:
-        """Draw `n` records, and return the place of each record in each column.
+        """Draw `n` records; return for each column the values of the records, as positions 0, 1, ….
 
         The records are drawn clique by clique. Their counts follow the cliques' tables as closely
         as whole numbers can; `coins` decides the rounding.
@@ -345,7 +346,7 @@ def _common_columns(one: Columns, other: Columns) -> Columns:
 
 
 def _join_indices(parts: Sequence[Index], firsts: Ints) -> Index:
-    """Concatenate indices after adding to each the number of its first cell."""
+    """Concatenate the indices in `parts`, after adding ``firsts[k]`` to all entries of part k."""
     shifted = [part + np.int32(first) for part, first in zip(parts, firsts, strict=False)]
     return np.concatenate([np.zeros(0, dtype=np.int32), *shifted])
 

@@ -30,9 +30,11 @@ PAIRS = "counts of the chosen pairs of columns by both codes"
 
 SOURCE = "docs/proofs.md, 'MST'"
 
-# A bin is rare if its noisy count is below this many standard deviations of the noise.
+# Bins whose noisy count is below this many standard deviations of the noise are merged, as in the
+# authors' code: their counts are mostly noise.
 RARE = 3.0
-# The solver stops when the tables agree: equal sums differ by at most this share of all records.
+# The solver stops when the tables agree with each other: sums of two tables that should be equal
+# differ by at most this share of the records.
 TOLERANCE = 1e-6
 MOST_STEPS = 2_000
 
@@ -53,10 +55,10 @@ class MSTClassifier(SyntheticClassifier):
        of a pair is the L1 distance between its counts and the counts if both were independent.
     3. Release the counts of the chosen pairs with Gaussian noise.
     4. Find the distribution nearest to all these counts that has the largest entropy. For a tree it
-       is given by the nearest nonnegative tables (in least squares) that agree with each other;
-       they are found here by the dual problem.
-    5. Draw records from it, and train scikit-learn's `HistGradientBoostingClassifier` on them (the
-       paper leaves the use of the records open).
+       is given by the nearest nonnegative tables (in least squares) that agree with each other; the
+       class finds these tables by the dual problem.
+    5. Draw records from this distribution, and train scikit-learn's
+       `HistGradientBoostingClassifier` on them (the paper leaves the use of the records open).
 
     In a tree, the label depends only on the columns that are adjacent to it, so boosting can learn
     no more than naive Bayes on these columns. Proof: docs/proofs.md, 'MST'.
@@ -83,7 +85,8 @@ class MSTClassifier(SyntheticClassifier):
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
         columns, pairs = (feature_histograms_l2(m, self.neighbours) for m in (d + 1, d))
-        # A score is Lipschitz in the pair's counts (L1): their sensitivity bounds its sensitivity.
+        # A score is a 1-Lipschitz function (L1) of the pair's counts, so the L1 sensitivity of the
+        # counts bounds the sensitivity of the score.
         distances = score_range(histogram_l1(self.neighbours), self.neighbours)
         return [
             Announced(COUNTS, share=third, l2=columns, source=SOURCE),
@@ -122,8 +125,8 @@ def spanning_tree(
 ) -> list[Pair]:
     """Choose privately the edges of a spanning tree of the columns.
 
-    The score of a pair is the L1 distance between its counts, `tables`, and the counts that follow
-    from the noisy counts of both columns if these are independent.
+    The score of a pair is the L1 distance between the pair's counts (`tables`) and the counts that
+    follow from the noisy counts of both columns if the columns are independent.
     """
     alone = [column.nearest(total) for column in columns]
     scores = {
@@ -145,11 +148,11 @@ def nearest_tables(
 ) -> tuple[list[Floats], list[Floats]]:
     """Fit consistent tables of the columns and of the tree's edges to the noisy tables.
 
-    The tables (divided by `total`) minimise the squared distance to the noisy ones, weighted by the
-    inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the margins of
-    an edge's table are the tables of its columns. As the edges form a tree, such tables are the
-    margins of one distribution. The dual problem, which is convex and smooth, has a multiplier for
-    each equation; a table is max(0, noisy + variance · its multipliers).
+    The tables (divided by `total`) minimise the squared distance to the noisy tables, weighted by
+    the inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the
+    margins of an edge's table are the tables of its columns. As the edges form a tree, such tables
+    are the margins of one distribution. The dual problem, which is convex and smooth, has a
+    multiplier for each equation; a table is max(0, noisy + variance · its multipliers).
 
     Returns
     -------
@@ -158,7 +161,8 @@ def nearest_tables(
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])
-    # Variance of the pairs' noise over the columns': equal budgets, one pair fewer than columns.
+    # Noise variance of the pairs' counts, divided by the noise variance of the columns' counts.
+    # Both get equal budgets, so this is the number of pairs divided by the number of columns.
     variance = len(edges) / len(columns)
 
     def tables(multipliers: Floats) -> tuple[list[Floats], list[Floats]]:
@@ -200,7 +204,7 @@ def draw_records(
     n: int,
     coins: np.random.Generator,
 ) -> list[Ints]:
-    """Draw `n` records from the tables of a tree, and return the places of the records by column.
+    """Draw `n` records from the tables of a tree; return each column's merged bins of the records.
 
     The counts of the records follow the tables as closely as whole numbers can; `coins` decides the
     rounding (as in the authors' code).
@@ -214,7 +218,8 @@ def draw_records(
             drawn[end] = np.zeros(n, dtype=np.int64)
             for place, row in enumerate(rows):
                 matches = np.flatnonzero(drawn[start] == place)
-                # If the edge's table has no records at this place, use the column's own table.
+                # If the edge's table is empty for this merged bin, draw from the column's own
+                # table.
                 weights = row if row.sum() > 0 else singles[end]
                 drawn[end][matches] = deal_places(weights, len(matches), coins)
     return [drawn[column] for column in range(len(singles))]

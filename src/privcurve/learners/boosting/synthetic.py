@@ -35,8 +35,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         Number of boosting rounds. Other settings are scikit-learn's defaults, without early
         stopping.
     most_records : int
-        Maximum number of synthetic records. Up to this limit, as many are drawn as there are
-        records (or are estimated, if the number is not public).
+        Maximum number of synthetic records. The number of synthetic records is the number of
+        training records (or its estimate, if it is not public), but at most this.
     neighbours : str
         ``replace-one``; or ``add-remove``, as in the papers: the number of records is then not
         public, and is estimated from the first counts.
@@ -48,13 +48,13 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     Attributes
     ----------
     trees_ : Trees
-        The questions of the trees' nodes.
+        The condition that each node of the trees tests.
     values_ : ndarray of shape (n_trees, n_nodes, 1)
         The value of each leaf.
     start_ : float
         The score of a row is `start_` plus the values of its leaves.
     n_features_used_ : int
-        Number of columns that trees ask about.
+        Number of columns that the trees test.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"trees_": Trees, "values_": Floats, "start_": float}
@@ -71,13 +71,13 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
             The mechanism call of the release.
         curator : Curator
         least : float
-            The bins of a column whose noisy counts are below `least` share one place.
+            The bins of a column whose noisy counts are below `least` are merged into one.
 
         Returns
         -------
         columns : list of Column
         places : list of ndarray
-            The place of each record in each column.
+            For each column, the merged bin of each record.
         total : float
             The number of records, or an estimate if it is not public.
         """
@@ -97,7 +97,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         """Return the number of records, or an estimate if it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
-        # Each column's counts add up to an estimate; its variance grows with the number of bins.
+        # The sum of a column's noisy counts estimates the number of records, with a variance in
+        # proportion to the number of bins. Average these estimates, weighted by their precision.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
         return max(dot(weights, sums) / total(weights), 1.0)
@@ -105,7 +106,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
     ) -> None:
-        """Boost trees on drawn records, given by their places in each column."""
+        """Boost trees on drawn records. `places` has, for each column, their merged bins."""
         drawn = [column.codes(place, coins) for column, place in zip(columns, places, strict=True)]
         self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
 
@@ -116,12 +117,14 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
         signs = (2 * labels - 1).astype(np.int8)
         if only := only_label(signs):
-            # scikit-learn refuses records that all have the same label: the score is constant.
+            # scikit-learn refuses records that all have the same label; the score is then a
+            # constant.
             none = np.zeros((1, 1), dtype=np.int64)
             self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
             self.start_, self.n_features_used_ = CERTAIN * only, 0
             return
-        # scikit-learn may sample the (synthetic) records to find bins; the seed need not be secret.
+        # scikit-learn may draw a random sample of the records to compute bins. The records are
+        # synthetic, so the seed need not be secret.
         model = HistGradientBoostingClassifier(
             max_iter=int(self.n_rounds), early_stopping=False, random_state=0
         ).fit(codes, signs)
@@ -131,7 +134,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a path of a tree asks about more than one column."""
+        """Whether some path of a tree tests more than one column."""
         return ask_two_columns(self.trees_)
 
     def _restore(self) -> None:
@@ -152,15 +155,15 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
 
 
 class Column(NamedTuple):
-    """A column after merging: each frequent bin has a place, and the rare bins share the last."""
+    """A column whose rare bins are merged into one, the last; a *place* is a bin after merging."""
 
-    places: Ints  # the place of each bin
-    counts: Floats  # the noisy count of each place
-    variances: Floats  # the variance of each count's noise, in units of the variance for one bin
+    places: Ints  # (n_bins,): the place (merged bin) of each bin
+    counts: Floats  # (n_places,): the noisy count of each place
+    variances: Floats  # noise variance of each count, in units of the variance of one bin
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:
-        """Return a column in which the bins with a noisy count below `least` share one place."""
+        """Return a column in which bins with a noisy count below `least` are merged into one."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
         sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
@@ -168,16 +171,16 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The number of places."""
+        """The number of places (merged bins)."""
         return len(self.counts)
 
     def nearest(self, total: float) -> Floats:
-        """Return the nonnegative counts that add up to `total` and are nearest to the noisy ones.
+        """Return the nonnegative counts that add up to `total` and are nearest to the noisy counts.
 
-        Nearest is in least squares, weighted by the inverse variances.
+        The squared distance is weighted by the inverse variances.
         """
-        # They are max(0, count + variance · level) for one level.
-        # As the level falls, the counts reach 0 in increasing order of count/variance.
+        # The solution is max(0, count + variance · level), with the same level for all counts. If
+        # the level falls, the counts reach 0 in increasing order of count/variance.
         order = np.argsort(-self.counts / self.variances, kind="stable")
         sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
         levels = (total - sums) / weights
@@ -185,7 +188,7 @@ class Column(NamedTuple):
         return np.maximum(self.counts + self.variances * levels[last], 0.0)
 
     def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
-        """Draw a bin for each given place; all bins of a place are equally likely."""
+        """Draw a bin for each given place (merged bin): each of its bins is equally likely."""
         order = np.argsort(self.places, kind="stable")
         sizes = np.bincount(self.places)
         offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
@@ -206,7 +209,7 @@ def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
 def joint_counts(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints, some: Sequence[int]
 ) -> Floats:
-    """Return the number of records by their places in `some` columns, with an axis per column."""
+    """Count the records by their places in `some` columns; the result has an axis per column."""
     cells = np.zeros(len(counts), dtype=np.int64)
     for column in some:
         cells = cells * columns[column].width + places[column]
@@ -214,8 +217,8 @@ def joint_counts(
 
 
 def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
-    """Return `n` places in random order, each as often as its weight demands, up to rounding."""
-    # If noise leaves no count above 0, all places are equally likely.
+    """Return `n` places in random order, in numbers proportional to `weights` up to rounding."""
+    # If no noisy count is above 0, all places are equally likely.
     weights = weights if weights.sum() > 0 else np.ones_like(weights)
     shares = n * weights / weights.sum()
     times = np.floor(shares).astype(np.int64)
@@ -230,9 +233,9 @@ def trees_of(
 ) -> tuple[Trees, Floats]:
     """Convert the trees of a scikit-learn model that was fitted on groups of bins.
 
-    Returns the trees, and the value of each node. A node of the result asks whether the bin of a
-    column is in a range. Its two children are stored side by side, after it; the first is for the
-    answer yes.
+    Returns the trees, and the value of each node. A node tests whether the bin of a column is in a
+    range. The two children of a node are adjacent and come after the node; the first child is for
+    bins in the range.
     """
     grown = [tree.nodes for (tree,) in model._predictors]
     shape = len(grown), max(len(nodes) for nodes in grown)

@@ -1,4 +1,4 @@
-"""Proved learners, each with one fixed setting: the default of comparisons and selections.
+"""List proved learners, each with one fixed setting: the default of comparisons and selections.
 
 The settings were fixed beforehand, mostly as in the study `frontier`, and do not depend on any
 user's records.
@@ -45,14 +45,15 @@ DEFAULT = "privgam"
 
 
 def title(spec: Mapping[str, Any]) -> str:
-    """Return the title of an item of `LEARNERS`; if it has none, the title of its learner."""
+    """Return the title of an item of `LEARNERS`, or its learner's title if the item has none."""
     return spec.get("title", registry.entry(spec["learner"]).title)
 
 
 def name_of(learner: str, setting: Mapping[str, object]) -> str:
     """Return the title of a learner with a setting.
 
-    It is the title of the item of `LEARNERS` with this setting; without one, of the learner.
+    If an item of `LEARNERS` has this setting, it is the item's title; otherwise the learner's
+    title.
     """
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
@@ -63,7 +64,7 @@ def name_of(learner: str, setting: Mapping[str, object]) -> str:
 def suitable_learners(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the items of `specs` that support `n_classes` and `delta`, and why others do not.
+    """Return the items of `specs` that support `n_classes` and `delta`, and why the rest do not.
 
     A learner that supports only δ = 0 counts as suitable, and is trained with δ = 0.
     """

@@ -17,7 +17,7 @@ PACKAGES: Mapping[str, str] = {
     for paper in list_shipped()
     for path in sorted(paper.glob("learners/[!_.]*/__init__.py"))
 }
-# These imports are fast: an entry gives the path of its class as text.
+# Importing an entry is fast: it names the path of its class as text, and imports no class.
 ENTRIES: tuple[LearnerEntry, ...] = tuple(
     import_module(package).ENTRY.placed_in(package) for package in PACKAGES.values()
 )

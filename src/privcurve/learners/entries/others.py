@@ -10,19 +10,20 @@ from privcurve.learners.entries import parameters as declared
 from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
-# Fields of the entries of diffprivlib's learners.
+# Fields that the entries of diffprivlib's learners share.
 DIFFPRIVLIB: dict[str, Any] = {
     "calibrations": (PUBLISHED,),
     "requires": "diffprivlib",
     "peer": True,
 }
 
-# A guess of the seconds that a fit of a user's own learner takes, as its entry is not read here.
+# Assumed seconds of a fit of a user's own learner, as a candidate of `tuned`: this module does not
+# read the learner's entry.
 _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the seconds of a private selection: of its expected runs, with a middle setting."""
+    """Estimate the seconds of a private selection, as if each run trained the middle setting."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):

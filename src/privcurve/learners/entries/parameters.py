@@ -17,14 +17,15 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md).
-# FEW is for learners that test a single bin, SOME for learners that estimate a number per bin.
+# Number of bins to which the fine bins of a column are merged: the numbers with the best accuracy
+# on public tables (docs/research/coding.md). FEW is for learners that test a single bin, SOME for
+# learners that estimate a number per bin.
 FEW, SOME = 8, 12
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 TRUSTS = ("central", "local", "secure_sum")
 
-# Fields of the entries of learners that put Gaussian noise on sums of all columns at once.
+# Fields that the entries of learners with Gaussian noise on sums of all columns share.
 GAUSSIAN: dict[str, Any] = {
     "calibrations": (PROVED,),
     "approximate": True,
@@ -59,7 +60,8 @@ class MechanismParameters:
     mechanism: str = parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 
 
-# Parameters of trees have no effect in LazyBB with 1-rules; other learners ignore this condition.
+# Parameters of trees have an effect in LazyBB only with trees as weak learners. Learners without
+# the parameter `weak_learner` ignore this condition.
 _OF_TREES = {"weak_learner": ("topdown",)}
 
 
@@ -83,9 +85,10 @@ class TreeParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StartParameters:
-    """Whether scores start at a model of the public columns."""
+    """Whether scores start at the log-odds of a model of the public columns, or at 0."""
 
-    # Logistic regression has two kinds of noise; a public start is proved only with box noise.
+    # A public start is proved only with box noise. Learners without the parameter `noise` ignore
+    # this condition.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )
@@ -108,7 +111,7 @@ class InputParameters(PenaltyParameters):
     encoding: str = parameter("one_hot", choices=("one_hot", "scaled"))
 
 
-# Why a placement by values has no proof.
+# The reason why the placements `label` and `column` have no proof.
 _BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"
@@ -125,7 +128,7 @@ class HolderParameters:
         low=0,
         high=999,
         used_with={"trust": ("secure_sum",)},
-        tried=(0, 2),  # below n_holders, as required, which is 4 by default
+        tried=(0, 2),  # must be below n_holders, 4 by default
     )
     placement: str = parameter(
         "random",
@@ -199,7 +202,7 @@ class RandomTreesParameters(HolderParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPNewtonParameters(GroupParameters):
-    """Hyperparameters of DP joint Newton steps."""
+    """Hyperparameters of logistic regression by noisy Newton steps."""
 
     n_steps: int = parameter(8, low=1, size=True)
     gram_share: float = share(0.25)
@@ -265,7 +268,8 @@ class TunedParameters:
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # Values below -0.9 are not tried: with some expected numbers of runs they are refused.
+    # The contract check does not try values below -0.9: for some expected numbers of runs a fit
+    # refuses them.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)

@@ -198,7 +198,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.mst,
         proof=Proof("docs/proofs.md, 'MST'"),
     ),
-    # McKenna, Mullins, Sheldon and Miklau 2022: the same with a graphical model, in rounds.
+    # McKenna, Mullins, Sheldon and Miklau 2022: boosting of synthetic records from a graphical
+    # model.
     LearnerEntry(
         name="aim",
         path="privcurve.learners.boosting.aim:AIMClassifier",

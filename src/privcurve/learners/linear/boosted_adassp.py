@@ -24,7 +24,8 @@ from privcurve.learners.shared.numbers import LEVEL_UNIT, NumbersClassifier, eve
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-# The ridge in units of σ·√width, about the norm of the Gram matrix's noise (as the authors' code).
+# The ridge, in units of σ·√width, is about the norm of the noise of the Gram matrix. The constant
+# is from the authors' code.
 RIDGE = 1.96
 # The value of `inputs` for columns that are read as numbers.
 NUMBERS = "numbers"
@@ -43,19 +44,20 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
     releases the sum of the one-hot rows times the clipped residuals of the previous rounds, and
     adds the ridge regression on these residuals to the model.
 
-    Two things differ from the paper. It also releases the smallest eigenvalue, to reduce the ridge;
-    for one-hot rows this is known to be 0, so no budget is spent on it. And it makes 100 rounds;
-    the default here is lower, as the matrix is wide. Proof: docs/proofs.md, 'Joint Newton steps'.
+    Two things differ from the paper. The paper also releases the smallest eigenvalue, to reduce the
+    ridge; for one-hot rows this eigenvalue is 0, so no budget is spent on it. The paper makes 100
+    rounds; the default here is lower, as the matrix is wide. Proof: docs/proofs.md, 'Joint Newton
+    steps'.
 
     Parameters
     ----------
     n_rounds : int
     inputs : str
-        ``codes``: all columns are one-hot. ``numbers``: columns with an order are numbers in
-        [0, 1], as the authors have them, and only the others are one-hot.
+        ``codes``: all columns are one-hot encoded. ``numbers``: ordered columns are numbers in [0,
+        1], as in the paper, and all other columns are one-hot encoded.
     levels : sequence, optional
-        See :class:`~privcurve.learners.shared.numbers.NumbersClassifier`; for ``numbers``. Without
-        it the bins of the columns that `ordered` names are at equal distances.
+        Only with ``numbers``: see :class:`~privcurve.learners.shared.numbers.NumbersClassifier`.
+        Without it, the bins of ordered columns are at equal distances.
     gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
         See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
         the attributes. The score estimates y − ½ for y in {0, 1}.
@@ -78,9 +80,10 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
         return model
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit; without those of numbers, if it reads bins alone.
+        """Return the facts of a fit, without `inputs` and `levels` if all columns are one-hot.
 
-        The random numbers of a seed depend on them.
+        The random stream of a seed depends on these facts. Leaving two out keeps the stream of
+        versions without these parameters.
         """
         idle = () if self.inputs == NUMBERS else ("inputs", "levels")
         return {name: fact for name, fact in super()._facts(n).items() if name not in idle}
@@ -96,7 +99,8 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
         ]
 
     def _log_odds(self, scores: Floats) -> Floats:
-        # At the minimum clipped residuals cancel: q·(½ − F) = (1 − q)/2 for a score F ≥ 0 and the
-        # probability q of the positive label. So the odds q/(1 − q) are 1/(1 − 2F).
+        # At the minimum of the loss, the expected clipped residual of a row is 0. For a score F ≥ 0
+        # and a probability q of the positive label this means q·(½ − F) = (1 − q)/2. So the odds
+        # q/(1 − q) are 1/(1 − 2F).
         near = np.maximum(1 - 2 * np.abs(scores), LEAST_CHANCE)
         return np.asarray(-np.sign(scores) * logs(near))

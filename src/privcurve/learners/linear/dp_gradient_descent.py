@@ -33,8 +33,8 @@ class DPGradientDescentClassifier(JointClassifier, DescentClassifier, DPGradient
     ----------
     n_steps : int
     learning_rate : float
-        Factor of the mean slope. The best value depends on the records: it must be known from
-        elsewhere, or be chosen within the budget (by ``tuned``).
+        Factor of the mean gradient. The best value depends on the records, so take it from other
+        data, or let ``tuned`` choose it within the budget.
     n_estimate : int or None
         Only with ``add-remove``: an estimate of the number of records, from public sources.
     n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes

@@ -30,12 +30,12 @@ class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
     r"""Logistic regression on one-hot columns by noisy Newton steps of all columns at once.
 
     The Gram matrix :math:`\sum_i u_i u_i^\top` of the one-hot rows is released once; a quarter of
-    it bounds the Hessian of the logistic loss everywhere. Each step releases the slopes (the sum of
-    the rows times the residuals :math:`y_i - p_i`, clipped at ±½) and multiplies them by the
-    inverse of the quarter. Before the inversion, eigenvalues of the Gram matrix are raised to at
-    least half the norm of its noise. The quadratic upper bound is from Ganesh, Haghifam, Steinke
-    and Thakurta, *Faster differentially private convex optimization via second-order methods*,
-    NeurIPS 2023, §3; they release it at each step. Proof: docs/proofs.md, 'Joint Newton steps'.
+    it bounds the Hessian of the logistic loss everywhere. Each step releases a gradient (the sum of
+    the rows times the residuals :math:`y_i - p_i`, clipped at ±½) and multiplies it by the inverse
+    of this quarter. Before the inversion, eigenvalues of the Gram matrix are raised to at least
+    half the norm of its noise. The quadratic upper bound is from Ganesh, Haghifam, Steinke and
+    Thakurta, *Faster differentially private convex optimization via second-order methods*, NeurIPS
+    2023, §3; they release the matrix at each step. Proof: docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def floored_inverse(gram: Floats, deviation: float) -> Floats:
     `deviation` is the standard deviation σ of the noise on the diagonal.
     """
     values, vectors = eigenvalues(gram)
-    # The floor is half of the noise's norm, about σ√(2·width); the full norm makes steps too short.
-    # Without noise any floor will do: where eigenvalues are 0, slopes have no component.
+    # The norm of the noise is about σ√(2·width). The floor is half of this norm; a floor as large
+    # as the norm would make steps too short. Without noise any positive floor is right: gradients
+    # have no component in directions with the eigenvalue 0.
     floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values.max()), 1.0)
     return np.asarray(weighted_gram(vectors, 1 / np.maximum(values, floor)))

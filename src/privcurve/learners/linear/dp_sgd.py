@@ -22,7 +22,8 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 
 GRADIENT = "clipped gradients of step {}"
 
-# The unit of a clipped gradient's entries, divided by the smallest power of two above the clip.
+# Entries of clipped gradients are rounded to multiples of a unit, so that their sums are exact in
+# any order. The unit is PARTS times the smallest power of two above the clip.
 PARTS = 2.0**-22
 
 
@@ -137,10 +138,10 @@ class DPSGDClassifier(DescentClassifier, DPSGDParameters):
 
 
 def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
-    """Return the input of the first layer for each bin, and the number of inputs.
+    """Return the position of each bin's input in the first layer, and the number of inputs.
 
-    There is an input for each group of bins of each column. The first result has shape (n_columns,
-    largest number of bins).
+    Each group of bins of a column has one input. The positions have shape (n_columns, largest
+    number of bins).
     """
     starts = bin_starts([int(group[-1]) + 1 for group in groups])
     inputs = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
@@ -160,7 +161,8 @@ def of_gradients(
 ) -> Bounds:
     """Return the bounds of a record's clipped gradient.
 
-    Its norm is at most `clip`, or less without a hidden layer, where residuals are bounded.
+    The L2 norm is at most `clip`. Without a hidden layer, bounded residuals may give a smaller
+    norm.
     """
     ones = len(inputs) + 1
     if not len(second):
@@ -178,7 +180,7 @@ def _of_clipped(width: int, n: int, clip: float) -> Bounds:
 
 
 def unit_of_clip(clip: float) -> float:
-    """Return the unit of clipped gradients: their entries are integer multiples of it."""
+    """Return the unit of which all entries of clipped gradients are integer multiples."""
     return math.ldexp(PARTS, math.frexp(clip)[1])
 
 
@@ -192,7 +194,7 @@ def network_gradients(
     second: Floats,
     clip: float,
 ) -> Floats:
-    """Return the sum of the clipped gradients: for the weights of the first, then second layer."""
+    """Return the flat sum of clipped gradients: first-layer weights, then second-layer weights."""
     unit = of_gradients(codes, labels, counts, inputs, first, second, clip).unit
     sums = add_gradients(codes, labels, counts, inputs, first, second, clip, unit)
     return unit * np.concatenate([part.ravel() for part in sums])

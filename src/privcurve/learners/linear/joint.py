@@ -26,8 +26,9 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-# Residuals are clipped to ±CLIP, which preserves decisions (docs/proofs.md, 'Tools').
-# They are rounded to integer multiples of RESIDUAL_UNIT: their sums are exact in any order.
+# Residuals are clipped to ±CLIP, which does not change the predicted labels of the exact minimiser
+# (docs/proofs.md, 'Tools'). They are rounded to integer multiples of RESIDUAL_UNIT, so that their
+# sums are exact in any order.
 CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
 ROOT_TWO = math.sqrt(2)
 
@@ -70,7 +71,8 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         numbers, groups = self._numbers(), self._groups()
         if any(own is not None for own in numbers):
-            # A number has one input, whatever its bin.
+            # A column that is read as a number has a single input, so all of its bins are one
+            # group.
             groups = [
                 group if own is None else np.zeros_like(group)
                 for group, own in zip(groups, numbers, strict=True)
@@ -104,11 +106,11 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 def input_rows(
     codes: Codes, groups: Sequence[Codes], values: Sequence[Floats], widths: Sequence[int]
 ) -> csr_array:
-    """Return the rows of inputs: an input for each group of bins of each column, and a constant 1.
+    """Return the matrix of inputs: one column per group of bins of a column, and a constant 1.
 
-    In each column, the input of the group that contains the record's bin has the bin's entry of
-    `values`; all others are 0. Values are in [0, 1], as the bounds of sums over such rows assume;
-    they are 1 for one-hot rows.
+    The input of the group that contains the record's bin is the bin's entry in `values`; all other
+    inputs of the column are 0. Values must be in [0, 1], as the bounds of sums over such rows
+    assume; for one-hot rows they are 1.
     """
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
@@ -123,8 +125,8 @@ def of_slopes(
 ) -> Bounds:
     """Return the bounds of a record's row times its clipped residual.
 
-    A replaced record changes the sum by at most twice as much as one record adds. Entries of rows
-    are in [0, 1], at most `n_ones` of them are not 0, and all are multiples of `part`.
+    A replaced record changes the sum by at most twice as much as one record adds. The entries of a
+    row are multiples of `part` in [0, 1], and at most `n_ones` of them are not 0.
     """
     return _of_clipped(n_ones, len(model))
 
@@ -144,7 +146,11 @@ def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
 
 
 def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints, part: float = 1.0) -> Floats:
-    """Return the sum over the records of row u times clipped residual r: Σ clip(r, ±½)·u."""
+    """Return Σ clip(r, ±½)·u over the records, for the row u and the residual r of a record.
+
+    Residuals are rounded to multiples of RESIDUAL_UNIT / `part`, where `part` is the unit of the
+    entries of rows.
+    """
     clipped, unit = np.clip(residuals, -CLIP, CLIP), RESIDUAL_UNIT / part
     return weighted_sum(rows, counts * (unit * np.rint(clipped / unit)))
 
@@ -153,7 +159,7 @@ def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints, part: float =
 def logistic_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
 ) -> Floats:
-    """Return the sum of the rows times the clipped residuals y − p, y in {0, 1}, of a model."""
+    """Return the sum of rows times clipped residuals y − p; p is the probability by `model`."""
     return _add_clipped(rows, (signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))), counts)
 
 
@@ -161,7 +167,10 @@ def logistic_slopes(
 def linear_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int, part: float = 1.0
 ) -> Floats:
-    """Return the sum of the rows times the clipped residuals ±½ − score of a model."""
+    """Return the sum of rows times clipped residuals ±½ − score; `model` weighs the inputs.
+
+    `part` is the unit of the entries of rows.
+    """
     return _add_clipped(rows, signs / 2 - times(rows, model), counts, part)
 
 
@@ -176,7 +185,7 @@ def packed_gram(rows: csr_array, counts: Ints, n_ones: int, width: int) -> Float
 
 
 def gram_and_slopes(gram_share: float, n_steps: int) -> tuple[Announced, Announced]:
-    """Return a fit's calls: a Gram matrix, and gradients (slopes) that share the rest evenly."""
+    """Return a fit's calls: a Gram matrix, and gradients that share the remaining budget."""
     return (
         Announced(GRAM, share=gram_share),
         Announced(SLOPES, share=1 - gram_share, times=n_steps),

@@ -79,7 +79,7 @@ MAX_ITERATIONS = 20_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegressionClassifier(LinearClassifier):
-    """scikit-learn's logistic regression on the coded columns; not private.
+    """scikit-learn's logistic regression on the encoded columns; not private.
 
     A fit with ``columns="public"`` reads nothing but public columns and labels, so its statement is
     ε = 0.
@@ -137,24 +137,24 @@ class DPLogisticRegressionClassifier(
     .. math:: \frac1n \sum_i \ell(y_i f^\top x_i) + \frac{\|f\|^2}{2Cn}
               + \frac{b^\top f}{n} + \frac{\Delta}{2}\|f\|^2
 
-    over the one-hot coded columns. The density of :math:`b` is proportional to
-    :math:`e^{-\varepsilon'\|b\|/2R}`, R bounds the norm of a row, and ε' and Δ are as in
-    Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). diffprivlib's `Vector`
-    mechanism has the same noise and Δ. Its `LogisticRegression` minimises the same function, but
-    supports neither weights nor sparse rows, and raises an error if a label does not occur.
+    over the one-hot encoded columns. The density of :math:`b` is proportional to
+    :math:`e^{-\varepsilon'\|b\|/2R}`, R bounds the norm of a row, and ε' and Δ are as in Algorithm
+    2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). diffprivlib's `Vector` mechanism has the
+    same noise and Δ. Its `LogisticRegression` minimises the same function, but supports neither
+    weights nor sparse rows, and raises an error if a label does not occur.
 
     Calibrations:
 
     - ``published``: what diffprivlib's `LogisticRegression` does with
-      ``data_norm=√n_columns``, the exact norm of every one-hot row (√(n_columns+1) with
-      the intercept). **It is not ε-private.** The paper's proof is for rows of norm 1. For rows of
-      norm R its bound of the curvature is R²/4, but diffprivlib uses R/4. The proof also penalises
-      all coefficients, but diffprivlib does not penalise the intercept unless Δ > 0; if it does
-      not, there is no finite ε at all. The statement names the proved ε, or says that there is
-      none.
+      ``data_norm=√n_columns``, the exact norm of every one-hot row (√(n_columns+1) with the
+      intercept). **It is not ε-private.** The paper's proof is for rows of norm 1. For rows of norm
+      R its bound of the curvature is R²/4, but diffprivlib uses R/4. The proof also penalises all
+      coefficients, but diffprivlib does not penalise the intercept unless Δ > 0; with an
+      unpenalised intercept, no finite ε holds. The statement names the proved ε, or says that there
+      is none.
     - ``proved``: rows are scaled to norm 1, and there is no intercept (which would be redundant,
-      as the one-hot columns of a coded column add up to 1). With this scaling, diffprivlib's noise
-      is exactly the noise of the paper's Theorem 9. C has the same meaning as without scaling.
+      as the one-hot columns of a column add up to 1). With this scaling, diffprivlib's noise is
+      exactly the noise of the paper's Theorem 9. C has the same meaning as without scaling.
 
     With ``noise="box"`` (only ``proved``) the density of b depends on its largest absolute entry
     instead of its L2 norm, all coefficients are penalised, and the score may start at the log-odds
@@ -184,7 +184,8 @@ class DPLogisticRegressionClassifier(
         ``none``, or ``public``: scores start at the log-odds of a model of the public columns.
         Labels are then public too, and the guarantee is about private columns. Only with box noise.
     curvature_share : float
-        With box noise: the largest share of ε that pays for the change of the Jacobian.
+        With box noise: the largest share of ε that pays for the change of the Jacobian
+        (docs/proofs.md, 'Box noise').
     epsilon : float
         ε, above 0; infinite: no noise.
     delta : float
@@ -289,9 +290,9 @@ class DPLogisticRegressionClassifier(
 def _make_rows(
     codes: Codes, inputs: Callable[[Codes], csr_array | Floats], constant: float, dense: bool
 ) -> csr_array | Floats:
-    """Return the rows of the objective, with a constant column unless it is 0.
+    """Return the rows of the objective, with a column of the value `constant` unless this is 0.
 
-    The minimisation with box noise needs a dense matrix.
+    With `dense` the result is an ndarray, which the minimisation with box noise needs.
     """
     rows = inputs(codes)
     if dense and not isinstance(rows, np.ndarray):
@@ -307,7 +308,7 @@ def _minimise(
     epsilon: float,
     curator: Curator,
 ) -> Floats:
-    """Return the minimum of the perturbed objective: coefficients, then the intercept if any."""
+    """Return the minimiser of the perturbed objective: coefficients, then the intercept if any."""
     n = records.n
     dimension = width + int(posed.intercept)
     extra = posed.extra_penalty(epsilon) / n

@@ -24,8 +24,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# diffprivlib's forest gives its trees labels 0, 1, …, but they look for the values of `classes`.
-# With other labels than these it counts wrongly (0.6.6; docs/peers.md).
+# Labels must be 0 and 1: diffprivlib's forest passes labels 0, 1, … to its trees, but the trees
+# count the values of `classes`, so other labels are counted wrongly (version 0.6.6; docs/peers.md).
 LABELS = np.array([0, 1])
 
 
@@ -39,11 +39,12 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 
     calibration: str = PUBLISHED
 
-    # What the claim of a subclass excludes, in addition to the exclusions of both subclasses.
+    # What the claim of a subclass excludes, in addition to the exclusions that both subclasses
+    # share.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
-        """Return diffprivlib's unfitted model, with the arguments that both learners share."""
+        """Return diffprivlib's unfitted model, with the arguments `common`."""
         raise NotImplementedError
 
     def _trees(self) -> list[DecisionTreeClassifier]:
@@ -64,7 +65,8 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
             # Trees split bins at thresholds, so categories are treated as ordered by their bins.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
-            # Give it a new accountant: diffprivlib's default is global and would add up all fits.
+            # Give each model a new accountant: diffprivlib's default is global and would add up all
+            # fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )
@@ -85,7 +87,7 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
         return self._statement()
 
     def _scores(self, codes: Codes) -> Floats:
-        # Each tree votes for the label of the row's leaf; the score is the mean of ±1 votes.
+        # Each tree votes ±1 by the label of the row's leaf. The score is the mean of these votes.
         rows = codes.astype(np.float32)
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)

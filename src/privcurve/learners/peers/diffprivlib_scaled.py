@@ -24,7 +24,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE, is_priv
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# diffprivlib refuses ε = ∞ and gets this ε instead: its noise is then below rounding errors.
+# diffprivlib refuses ε = ∞, so it gets this ε instead: the noise is then below rounding errors.
 LARGEST_EPSILON = 1e9
 
 
@@ -41,7 +41,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
     _relation: ClassVar[str]
 
     def _model(self, width: int, **common: Any) -> Any:
-        """Return diffprivlib's unfitted model for `width` numeric columns."""
+        """Return diffprivlib's unfitted model for `width` columns, with the arguments `common`."""
         raise NotImplementedError
 
     def _odds(self, rows: Floats) -> Floats:
@@ -53,7 +53,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         raise NotImplementedError
 
     def _numbers(self, codes: Codes) -> Floats:
-        """Convert bins to numbers: one column for an ordered column, else one for each bin."""
+        """Convert bins to numbers in [0, 1]; columns without an order become one-hot columns."""
         by_default = self.bounds is not None
         n_bins = self.n_bins_.tolist()
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(n_bins))
@@ -73,13 +73,15 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         self.model_: Any = None
         self.n_features_used_ = 0
         if self.constant_ or not len(signs):
-            # diffprivlib refuses an empty table, and records that all have the same label.
+            # diffprivlib refuses an empty table, and records that all have the same label: then the
+            # score is a constant.
             return self._statement()
         rows = np.repeat(self._numbers(codes), counts, axis=0)
         model = self._model(
             rows.shape[1],
             epsilon=min(float(self.epsilon), LARGEST_EPSILON),
-            # Give it a new accountant: diffprivlib's default is global and would add up all fits.
+            # Give each model a new accountant: diffprivlib's default is global and would add up all
+            # fits.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)) if private else 0,
         )

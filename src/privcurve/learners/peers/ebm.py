@@ -45,11 +45,11 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
     `max_leaves` regions, and the sum of the residuals in each region is released with Gaussian
     noise and added to the function.
 
-    Ordered columns are continuous features with public bounds: bin k is the middle of
-    [k − ½, k + ½]. By default columns without an order are treated in the same way. As nominal
-    features of interpret their categories would be read from the rows: noise is only added to
-    categories that occur, so a rare category can be visible in the model. The statement then
-    excludes which categories occur.
+    Ordered columns are continuous features with public bounds: bin k is the middle of [k − ½, k +
+    ½]. By default columns without an order are treated in the same way. If they were interpret's
+    nominal features, interpret would read their categories from the rows and add noise only to
+    categories that occur, so that the model could reveal a rare category. With ``as_nominal`` the
+    statement therefore does not cover which categories occur.
 
     At ε = ∞ the learner is interpret's `ExplainableBoostingClassifier` with the same number of
     rounds, no interactions, one bag, and a fixed seed.
@@ -99,7 +99,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret returns infinite scores for a single label, and refuses an empty table.
+            # interpret returns infinite scores for a single label, and refuses an empty table: then
+            # the score is a constant.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()

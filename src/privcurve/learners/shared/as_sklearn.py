@@ -53,13 +53,14 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         return copied
 
     def __getstate__(self: Any) -> dict[str, Any]:
-        """Return the state for a copy or a pickle, with a child generator as in a clone."""
+        """Return the state for a copy or a pickle, in which a generator is replaced by a child."""
         return {**super().__getstate__(), "random_state": _source_of_copy(self.random_state)}
 
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        # Cached, as scikit-learn inspects the signature, which is slow, in each fit.
+        # Cache the names: scikit-learn asks for them in each fit, and inspecting the signature is
+        # slow.
         return super()._get_param_names()
 
     def __sklearn_tags__(self: Any) -> Any:
@@ -69,6 +70,6 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _source_of_copy(source: Any) -> Any:
-    """Return the `random_state` for a copy: of a generator a child, of other values the same."""
+    """Return the `random_state` of a copy: a child if `source` is a generator, else `source`."""
     generators = (np.random.Generator, np.random.RandomState)
     return seeds.child_of(source) if type(source) in generators else source

@@ -1,8 +1,8 @@
-"""How a learner uses its `schema`: for public facts, classes, and the choice of training rows."""
+"""Derive a learner's public facts, classes and training rows from its `schema`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,14 @@ from privcurve.learners.registry import entry
 from privcurve.learners.shared.checks import MOST_NAMED, plain_number
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-if TYPE_CHECKING:
-    from privcurve.datasets.public_schema import Schema
 
-
-def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
+def schema_facts(learner: Any, schema: Any, y: object) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines.
 
-    They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row with
-    which a unit gets the requested ε and δ. Only the type of `y` is read. Raises ValueError if the
-    learner already has one of these public facts, or if `schema` is not a Schema.
+    They are the public facts. If the schema has a unit of privacy (a person with several rows),
+    they include the smaller ε and δ of one row that give the unit the requested ε and δ. Only the
+    type of `y` is read. Raises ValueError if the learner already has one of these public facts, or
+    if `schema` is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(
@@ -32,7 +30,7 @@ def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
         )
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
-            raise ValueError(f"{name} is determined by the schema: leave out one of the two")
+            raise ValueError(f"{name} is determined by the schema: leave out {name}, or the schema")
     domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes_as(y)}
     for fact in (*registered.needs, *registered.takes, "mixed_bins"):
@@ -62,16 +60,17 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
     )
 
 
-def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+def positions_of(schema: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """Return the position of each label among the fitted classes.
 
-    If a label is not one of the classes, e.g. in another spelling, the schema reads all labels.
+    If some label differs from all classes, e.g. by its spelling, the schema converts the labels.
     """
     place = {label: k for k, label in enumerate(classes.tolist())}
     given = labels.tolist()
     if labels.dtype.kind != "M" and place.keys() >= set(given):
         return np.array([place[label] for label in given], dtype=np.int64)
-    return schema.positions(labels)
+    positions: Ints = schema.positions(labels)
+    return positions
 
 
 def positions_need_rows(learner: Any, y: Any) -> bool:
@@ -90,10 +89,11 @@ def positions_need_rows(learner: Any, y: Any) -> bool:
     return are and any(number in classes for number in numbers)
 
 
-def training_rows(schema: Schema | None, X: object, counts: object) -> NDArray[np.intp] | slice:
-    """Return the rows to train on: all, or a limited number of each person (the schema's unit)."""
+def training_rows(schema: Any, X: object, counts: object) -> NDArray[np.intp] | slice:
+    """Return the rows to train on: all, or at most `schema.at_most` of each person (the unit)."""
     if schema is None or schema.at_most is None:
         return slice(None)
     if counts is not None:
         raise ValueError("counts must be left out if the schema has a unit: each row is one record")
-    return schema.training_rows(X)
+    rows: Ints = schema.training_rows(X)
+    return rows

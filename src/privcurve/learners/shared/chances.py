@@ -1,4 +1,4 @@
-"""Probabilities of labels: public functions of scores, so they cost no privacy."""
+"""Convert scores to probabilities of labels: public functions of scores, which cost no privacy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Slope added to a link: where the link is 0, the predicted label still gets the larger probability.
+# A link function plus SLOPE · score is used: where the link alone is 0, the predicted label still
+# gets the larger probability.
 SLOPE = 1e-9
 
-# The log-odds of a label that all records have; they must be finite for a finite log-loss.
-# The probability is 1 minus the relative rounding error of a float32, as in scikit-learn.
+# If all records have the same label, its log-odds is CERTAIN: a finite number, so that the log-loss
+# is finite. As in scikit-learn, the probability is 1 minus the rounding error of a float32.
 CERTAIN = log(2.0**23 - 1)
 
 
@@ -78,7 +79,7 @@ class LinkedClassifier(ChanceClassifier):
         return np.asarray(self._link(scores) + SLOPE * scores)
 
     def _link(self, scores: Floats) -> Floats:
-        """Convert scores to log-odds of the same sign. By default they are the scores."""
+        """Convert scores to log-odds of the same sign. By default scores are not changed."""
         return scores
 
 
@@ -93,7 +94,7 @@ def clipped_log_odds(scores: Floats) -> Floats:
 def succession(votes: Floats, n_voters: int) -> Floats:
     """Convert votes to log-odds of the probability (v₊ + 1)/(T + 2), Laplace's rule of succession.
 
-    `votes` are v₊ − v₋, the votes of T = `n_voters` voters for and against the positive label.
+    Of T = `n_voters` voters, v₊ vote for the positive label and v₋ against it; `votes` is v₊ − v₋.
     """
     return logs(n_voters + 2 + votes) - logs(n_voters + 2 - votes)
 
@@ -101,10 +102,10 @@ def succession(votes: Floats, n_voters: int) -> Floats:
 def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     """Find the cap in LazyBB's weights min(1, e^{cap − λσ}) from the votes alone.
 
-    `votes` are the scores of rows; the margin σ of a record is the vote, signed by its label. The
-    probabilities of a row's labels are such that both labels have the same expected weight. With
-    the weights a and b of the two labels, the expected weight of a row is then 2ab/(a + b). The cap
-    makes the mean of this over all rows equal to κ, the density.
+    `votes` has the score of each row; the margin σ of a record is its score times its label (±1).
+    Let a and b be the weights that a row has with each label. The model of :func:`capped_weights`
+    gives the labels probabilities b/(a + b) and a/(a + b), so the row's expected weight is 2ab/(a +
+    b). The cap makes the mean of the expected weights equal to κ, the density.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
     low, high = log(density), float(learning_rate * margins.max() + 1)

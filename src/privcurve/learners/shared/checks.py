@@ -1,4 +1,4 @@
-"""Checks of a learner's arguments, and the random stream of a fit."""
+"""Check a learner's arguments, and make the random stream of a fit."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _simplify(value: object) -> Any:
 
 
 def check_places(X: object) -> None:
-    """Raise ValueError if columns have numbers as names that are not their positions.
+    """Raise ValueError if a column's name is a number other than the column's position.
 
     scikit-learn compares text names with the names at fit, but ignores numbers, so that a changed
     order of such columns would not be noticed.
@@ -103,9 +103,7 @@ def check_places(X: object) -> None:
 def check_unmasked(values: object, name: str) -> None:
     """Raise ValueError if an array has masked values, whose mask would be ignored."""
     if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} must not have masked values: give those values a code of their own"
-        )
+        raise ValueError(f"{name} must not have masked values: replace them by some other value")
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
@@ -178,7 +176,7 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
                 "give their public bounds: bounds=(low, high)."
             )
         matrix = codes
-    # Column by column: NumPy is five times slower along rows.
+    # Take the maximum column by column: NumPy's maximum along an axis is five times slower.
     too_large = [column.max(initial=0) for column in matrix.T] >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))
@@ -192,8 +190,8 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
 def plain_number(value: Any) -> Any:
     """Convert a NumPy number or a fraction to Python's int or float; return others unchanged.
 
-    A parameter grid may contain such numbers. NumPy's may have fewer bits than Python's, and
-    statements can store neither.
+    A parameter grid may contain such numbers. NumPy's numbers may have fewer bits than Python's,
+    and statements can store neither NumPy's numbers nor fractions.
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
@@ -232,7 +230,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
 
 
 def warn_of_index(X: object, **others: Any) -> None:
-    """Warn if X and `y` or `counts` have different pandas indexes; they are joined by position."""
+    """Warn if `y` or `counts` has another pandas index than X: rows are matched by position."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
         index: Any = getattr(values, "index", None)
@@ -268,7 +266,7 @@ def warn_of_budget(learner: Any, n: int) -> None:
         _, delta = group_guarantee(epsilon, delta, at_most)
     relation = learner._neighbours()
     number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
-    # If no number of records is known, assume two, as a release does.
+    # Without any public number of records, assume two records, as a release does.
     if is_large_delta(delta, number or 2):
         meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
         warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
@@ -283,8 +281,8 @@ def warn_of_size(learner: Any, n: int) -> None:
 def warn_of_order(classes: NDArray[Any], named: Sequence[object] | None) -> None:
     """Warn if classes are not sorted, as some of scikit-learn's tools assume that they are.
 
-    `classes` are the fitted classes, and `named` the classes given as a parameter. If labels were
-    read as positions, `classes` are the positions of `named`.
+    `classes` are the fitted classes, and `named` the parameter `classes`. If labels were read as
+    positions, `classes` are positions in `named`.
     """
     names = classes.tolist()
     given = None if named is None else np.asarray(named).tolist()
@@ -374,7 +372,7 @@ def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[A
             + (f": {why}" if why else "")
         )
     if any(map(is_absent, labels.tolist())):
-        raise ValueError(f"classes must be labels; got {classes!r}: a missing one is no class")
+        raise ValueError(f"classes must be labels; got {classes!r}: a missing value is no class")
     return labels
 
 

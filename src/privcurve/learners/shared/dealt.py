@@ -1,4 +1,4 @@
-"""Shared code of learners with several parties: it deals records, and a seed, to each party."""
+"""Deal records, and a seed, to each party: shared code of learners with several parties."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from privcurve.coding import Codes, Ints, Records
-from privcurve.holders.holder import Holder, HolderRows, LocalHolder
-from privcurve.holders.in_parts import PartedHolder
-from privcurve.holders.placement import Draws, deal, draw_placement
-from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.entries.parameters import HolderParameters
+from privcurve.learners.holders.holder import Holder, HolderRows, LocalHolder
+from privcurve.learners.holders.in_parts import PartedHolder
+from privcurve.learners.holders.placement import Draws, deal, draw_placement
+from privcurve.learners.holders.sums import CENTRAL, LOCAL
 from privcurve.learners.registry import entry
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import ordered_columns
-from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, REFUTED, PrivacyStatement
+from privcurve.privacy.parts import PartedRecords
 from privcurve.privacy.sealed import kernel
 
 
@@ -38,10 +38,10 @@ class PartyClassifier(LinkedClassifier, PrivateClassifier, HolderParameters):
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Deal the records to parties, and return the parties and the possible questions of trees.
+    """Deal the records to parties; return the parties, and all questions that trees can ask.
 
-    Each party has a curator with a seed of its own, so that its noise is the same in this process
-    and on another machine. With central trust there is one party.
+    Each party has a curator with a seed of its own, so that the party's noise is the same in this
+    process and on another machine. With central trust there is one party.
     """
     n_bins, n_classes = learner.n_bins_, len(learner.classes_)
     ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
@@ -81,10 +81,10 @@ def restate_dealt(
 ) -> PrivacyStatement:
     """Weaken the statement of a fit if records were dealt to parties by their values.
 
-    The proofs assume that a replaced record stays with its party. If values determine the party, a
-    replaced record may move and displace others, so that the messages of several parties change,
-    each by up to ε. The claim is then refuted if the server sees single messages; with secure sums
-    it is unproved.
+    The proofs assume that a replaced record stays with its party. If its values determine the
+    party, the record may move to another party and displace other records, so that the messages of
+    several parties change, each at a cost of up to ε. If the server sees each message, the claim is
+    then refuted; with secure sums it is unproved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:

@@ -1,4 +1,4 @@
-"""Descriptions of a fitted learner: its model in words, and the effect of each column."""
+"""Describe a fitted learner: its model in words, and the effect of each column."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def check_domain(learner: Any, domain: Any) -> None:
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
-            f"the domain must have the numbers of codes of {name}'s fit, {n_bins}; it has "
+            f"the domain must have the numbers of bins of {name}'s fit, {n_bins}; it has "
             f"{list(domain.n_bins)}: give the domain that encoded the data"
         )
     names = getattr(learner, "feature_names_in_", None)
     if names is not None and list(names) != list(domain.names):
         raise ValueError(
             f"the domain must have the columns of {name}'s fit, {', '.join(names)}; it has "
-            f"{', '.join(domain.names)}: give both the same order"
+            f"{', '.join(domain.names)}: give a domain with the same columns in the same order"
         )
     if learner.schema is not None:
         fitted = learner.schema.domain
@@ -36,7 +36,7 @@ def check_domain(learner: Any, domain: Any) -> None:
             raise ValueError(
                 f"the domain must be the one of the schema with which {name} was fitted"
             )
-        return  # the schema has the same classes, so they need no check
+        return  # the domain's classes are the schema's, so the classes need no check
     _check_classes(learner, list(domain.label.names))
     if learner.bounds is None:
         return
@@ -54,7 +54,8 @@ def check_domain(learner: Any, domain: Any) -> None:
 def _check_classes(learner: Any, names: list[str]) -> None:
     """Raise ValueError unless the domain's names fit the learner's classes, in the same order.
 
-    Classes that are numbers by position fit all names, except names that show another order.
+    Classes 0, 1, … (or −1 and +1) fit any names, except names that are these numbers, or truth
+    values, in another order.
     """
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
@@ -69,8 +70,8 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     if len(classes) != len(names) or not (plain or are_names_of(names, classes)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
-            f"{names}: fit it with classes={tuple(names)}, or on labels in that order, with "
-            f"classes={class_labels(len(names))}"
+            f"{names}: fit it with classes={tuple(names)}, or encode the labels in the domain's "
+            f"order as {class_labels(len(names))}"
         )
 
 
@@ -101,7 +102,7 @@ class Explained:
         Parameters
         ----------
         domain : Domain, optional
-            It has the names. By default they are from the schema of the fit; without a schema,
+            The source of the names. By default it is the schema of the fit; without a schema,
             columns and values are numbered.
 
         Returns
@@ -146,15 +147,15 @@ class Explained:
 
     def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # Imported late: the module of `privcurve.explain` imports learners.
+        # Import here, not at the top: the module of `privcurve.explain` imports learners.
         return privcurve.explain(self, domain)
 
     @property
     def joins_columns(self) -> bool:
-        """Whether the score may fail to be a sum over columns, perhaps in a few cells only.
+        """Whether the score may differ from a sum over columns, perhaps only for few rows.
 
-        Random cells may miss such cells. If true, `explain` therefore tests all cells before it
-        accepts that the score is a sum over columns.
+        A random sample of combinations of bins may miss such rows. If true, `explain` therefore
+        tests all combinations before it accepts that the score is a sum over columns.
         """
         return bool(getattr(getattr(self, "model_", None), "joins_columns", False))
 

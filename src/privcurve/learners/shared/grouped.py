@@ -44,11 +44,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return assumptions of the statement: public facts, in addition to the usual ones."""
+        """Return public facts that the statement assumes, in addition to those of all learners."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return for each column the group of each bin; other than ordered bins stay alone."""
+        """Return each column's group of each bin; in unordered columns every bin is a group."""
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(self._ordered()), self.n_groups)
 
     def _ordered(self) -> tuple[bool, ...]:

@@ -1,4 +1,4 @@
-"""Logistic regression for learners: the minimum with and without noise, and a base class."""
+"""Fit logistic regressions, with and without noise; base class of learners with one-hot inputs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def logistic_loss(
 ) -> tuple[float, Floats]:
     """Return the mean logistic loss plus ½·penalty·‖coefficients‖², and its gradient.
 
-    `model` has the coefficients, then an intercept (without penalty) if it is one longer.
+    `model` has a coefficient per column of `rows`; a further entry is an intercept without penalty.
     """
     n_features = rows.shape[1]
     weights = model[:n_features]
     margins = signs * (times(rows, weights) + total(model[n_features:]))
     n = counts.sum()
-    # The loss and its slope share one exponential, whose argument is never positive.
+    # The loss and its derivative share one exponential, whose argument is ≤ 0, so it cannot
+    # overflow.
     small = arithmetic.exps(-np.abs(margins))
     losses = arithmetic.log1ps(small) - np.minimum(margins, 0.0)
     wrong = np.where(margins > 0, small, 1.0) / (1.0 + small)
@@ -121,7 +122,7 @@ class OneHotClassifier(ChanceClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        A coefficient for each code of each column; with more than two classes, a row per class.
+        A coefficient for each bin of each column; with more than two classes, a row per class.
     intercept_ : float
         With more than two classes, an array with an intercept per class.
     n_features_used_ : int
@@ -172,7 +173,8 @@ class OneHotClassifier(ChanceClassifier):
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)
-            # If two classes occur, scikit-learn returns one row: the scores are ± half of it.
+            # If only two classes occur, scikit-learn returns one row of coefficients; each class
+            # gets ± half of the row.
             signs = [[-0.5], [0.5]] if len(present) == 2 else [[1.0]]
             self.coef_[present] = model.coef_ * signs
             self.intercept_ = np.full(n_classes, -CERTAIN)

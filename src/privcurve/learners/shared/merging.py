@@ -1,6 +1,6 @@
-"""Merging of mixed bins before a fit, for learners that are most accurate with few bins.
+"""Merge fine bins before a fit, for learners that are most accurate with few bins per column.
 
-Neighbouring bins are merged to groups of about equal size, by public facts alone.
+Neighbouring bins are merged to groups of about equal numbers of bins, by public facts alone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from privcurve.coding import Codes, Ints, Records, code_type, merge_bins
 from privcurve.learners.registry import entry
-from privcurve.parts import SealedRecords
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import SealedRecords
 from privcurve.privacy.sealed import kernel
 
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each bin; `groups` has, for each column, the group of each bin."""
+    """Replace each bin b of each column j in `codes` by its group, ``groups[j][b]``."""
     seen = np.empty(codes.shape, dtype=code_type(_count_groups(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -42,9 +42,10 @@ class MergingClassifier:
     Parameters
     ----------
     mixed_bins : sequence of int, optional
-        For each column, how many of its first bins are fine bins (0: none). The number comes from
-        a schema or a dataset's description. If the registry gives the learner a number of bins that
-        suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine bins to this number.
+        For each column, how many of its first bins are fine bins, made to be merged (0: none). The
+        number comes from a schema or a dataset's description. If the registry gives the learner a
+        number of bins that suits it (`LearnerEntry.few_bins`), the fit merges neighbouring fine
+        bins to this number.
 
     Attributes
     ----------
@@ -54,7 +55,8 @@ class MergingClassifier:
         The number of bins of each column that the fit sees, after merging.
     """
 
-    # Whether the fit itself merges bins. `tuned` does not: the learners that it trains do.
+    # Whether the fit itself merges bins. It is False for `tuned`, whose candidates merge their own
+    # bins.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -80,7 +82,7 @@ class MergingClassifier:
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return a copy of this learner that reads merged bins, and the domain with merged bins.
+        """Return a copy of this learner that expects merged bins, and `domain` with merged bins.
 
         If no bins were merged, both are returned unchanged.
         """
@@ -116,7 +118,7 @@ def _find_most_bins(learner: Any) -> int | None:
 
 
 def _merge_records(learner: Any, records: Records, most: int) -> Records:
-    """Return records with mixed bins merged to at most `most` per column.
+    """Return records in which the fine bins of a column are merged to at most `most` bins.
 
     The groups are stored on the learner.
     """

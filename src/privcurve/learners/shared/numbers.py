@@ -1,4 +1,4 @@
-"""Bins as numbers in [0, 1] by public bounds, for methods whose authors define them on numbers."""
+"""Convert bins to numbers in [0, 1] by public bounds, for methods that are defined for numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from privcurve.coding import Floats
 from privcurve.learners.base import PrivateClassifier
 from privcurve.privacy.rows import Rows
 
-# Numbers are whole multiples of this part, so that sums of their products are exact.
+# Numbers in [0, 1] are rounded to multiples of LEVEL_UNIT, so that sums of their products are
+# exact.
 LEVEL_UNIT = 2.0**-10
 
 
@@ -23,10 +24,11 @@ class NumbersClassifier(PrivateClassifier):
     Parameters
     ----------
     levels : sequence, optional
-        For each column the number of each bin, or None for a column of categories; public. A
-        domain or a schema gives it to learners whose entry has ``takes=("levels",)``: the lowest
-        bin between the public bounds is 0, the highest 1, and each other bin is where its middle
-        is between them; a missing value is ½. Values beyond the bounds are in the outer bins.
+        For each column the number of each bin, or None for a column of categories (public facts). A
+        domain or a schema gives it to learners whose entry has ``takes=("levels",)``. The lowest
+        bin within the public bounds gets 0, the highest 1, and other bins get numbers in proportion
+        to their middles; the bin of missing values gets ½. Values beyond the bounds are in the
+        outer bins.
     """
 
     levels: Sequence[Sequence[float] | None] | None = None
@@ -34,9 +36,9 @@ class NumbersClassifier(PrivateClassifier):
     def numbers(self, codes: Any) -> Any:
         """Return the bins as numbers in [0, 1], one column each.
 
-        Rows of a curator get numbers with bounds, from which sensitivities follow; bins of a
-        prediction get an array. Bins of categories, and all bins without `levels`, are at equal
-        distances.
+        If `codes` are a curator's `Rows`, so is the result: it has the bounds from which the
+        library derives sensitivities. An array of bins, as in a prediction, gives an array. Bins of
+        categories, and all bins without `levels`, are at equal distances.
         """
         every = [
             even_levels(int(n)) if own is None else own
@@ -47,7 +49,7 @@ class NumbersClassifier(PrivateClassifier):
         return np.column_stack([own[codes[:, j]] for j, own in enumerate(every)])
 
     def _check_levels(self) -> list[Floats | None]:
-        """Return `levels`, checked and rounded to `LEVEL_UNIT`, for each column."""
+        """Check `levels`, and return it for each column, rounded to multiples of `LEVEL_UNIT`."""
         n_bins = self.n_bins_.tolist()
         given = [None] * len(n_bins) if self.levels is None else [*self.levels]
         levels = [None if own is None else np.asarray(own, dtype=np.float64) for own in given]

@@ -1,4 +1,4 @@
-"""Models that read only public columns and labels, so they cost no privacy."""
+"""Fit models to public columns and labels only, so they cost no privacy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.privacy.sealed import kernel
 class LinearScore:
     """A linear score of scaled columns: coefficients·x + intercept."""
 
-    coefficients: Floats  # (n_inputs,): one for each column
+    coefficients: Floats  # (n_inputs,): one for each public column
     intercept: float
 
     def score(self, rows: Floats) -> Floats:
@@ -31,7 +31,7 @@ class LinearScore:
 
 
 class PublicClassifier:
-    """Logistic regression of public labels on scaled public columns; each fit has its own weights.
+    """Logistic regression of public labels on scaled public columns; each fit gets new weights.
 
     The penalty is ½‖coefficients‖²; the intercept has none. No private column is read.
 
@@ -57,7 +57,7 @@ class PublicClassifier:
         return score
 
     def wrong(self, score: LinearScore) -> Bools:
-        """Return for each row whether a score predicts its label wrongly; 0 predicts −1."""
+        """Return for each row whether `score` predicts a wrong label; a score of 0 predicts −1."""
         return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 

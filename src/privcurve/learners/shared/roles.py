@@ -1,4 +1,4 @@
-"""Which columns are public and may be read without noise, and which are protected."""
+"""Divide columns into public ones, which may be read without noise, and private ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# With more possible keys per row than this, sorting keys is faster than marking them in a table.
+# If there are more than SPARSE possible keys per row, sorting the keys is faster than marking them
+# in a table of all possible keys.
 SPARSE = 16
 
 
@@ -23,8 +24,8 @@ class Roles:
     """The partition of columns into public and private ones."""
 
     n_columns: int
-    # Positions of the public columns, increasing; the label is public, too.
-    # An empty tuple: only the label is public. None: nothing is public.
+    # Positions of the public columns, in increasing order; the label is then public, too. If the
+    # tuple is empty, only the label is public; None means that nothing is public.
     public: tuple[int, ...] | None
 
     @classmethod
@@ -54,7 +55,7 @@ class Roles:
 
     @property
     def private(self) -> tuple[int, ...]:
-        """Positions of the protected columns."""
+        """Positions of the private columns, which are protected."""
         distinct = set(self.public or ())
         return tuple(j for j in range(self.n_columns) if j not in distinct)
 

@@ -22,10 +22,10 @@ import numpy as np
 from privcurve.learners import own
 from privcurve.learners.registry import LEARNERS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
-from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PROVED, is_private
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError, party_of
 from privcurve.privacy.ledger import AUTHORS_WORD, DERIVED, PrivacyStatement
+from privcurve.privacy.parts import seal_records
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed

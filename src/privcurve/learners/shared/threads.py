@@ -1,4 +1,4 @@
-"""Linear algebra in one thread: its bits do not depend on the number of cores.
+"""Run linear algebra in one thread, so that results do not depend on the number of cores.
 
 For short vectors one thread is also faster.
 """
@@ -14,7 +14,8 @@ import scipy.linalg  # noqa: F401
 import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# Cached: a controller searches all libraries of the process, which is slower than many fits.
+# Cache the controller: its construction searches all libraries of the process, which takes longer
+# than many fits.
 _load_controller = cache(ThreadpoolController)
 
 

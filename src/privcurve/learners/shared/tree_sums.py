@@ -30,14 +30,14 @@ bins_kernel = kernel(bin_rows, rows=(0, 0))
 
 @kernel(rows=0)
 def places_of(counts: Ints) -> Ints:
-    """Return the position of each record's row; `counts` has the number of records by row."""
+    """Return for each record the position of its row; row k represents `counts[k]` records."""
     return np.repeat(np.arange(len(counts)), counts)
 
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Cached, because each tree needs the starts twice, and computing them takes as long as drawing
-    # the noise of a small tree.
+    # Cache the starts: each tree needs them twice, and computing them takes as long as drawing the
+    # noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
@@ -66,7 +66,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
-        """Set the attributes of a fit on `n` records: trees of `depth` levels without questions."""
+        """Prepare a fit on `n` records: set trees of `depth` levels, without questions."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)
@@ -78,14 +78,14 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
 
     @property
     def joins_columns(self) -> bool:
-        """Whether a path of a tree asks about more than one column."""
+        """Whether some path of a tree tests more than one column."""
         return ask_two_columns(self._trees())
 
     def _bin_starts(self) -> Ints:
         return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
-        """Return whether questions are "is the bin at most b?"; otherwise they are "is it b?"."""
+        """Return whether questions are "is the bin at most b?" instead of "is the bin b?"."""
         return True
 
     def _trees(self, start: int = 0, stop: int | None = None) -> Trees:
@@ -123,7 +123,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = int((questions != NO_QUESTION).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Return the sizes of the trees; a node without a question counts as no node.
+        """Return the sizes of the trees; nodes without a question are not counted.
 
         `expected_depth` is the mean over trees of the expected number of questions for a record
         that answers each question yes or no with equal probability.

@@ -1,4 +1,4 @@
-"""The candidates of a private selection, and the budget of each, without any records.
+"""Compute, without any records, the candidates of a private selection and their budgets.
 
 Plans of the workflow import this module, so it must be fast to import.
 """
@@ -24,13 +24,13 @@ from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
-# The key of a setting that names another learner than the parameter `learner`.
+# The key in a setting that names the setting's learner, if this is not the parameter `learner`.
 LEARNER = "learner"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate for training in a run: a learner, and its hyperparameters (or the defaults)."""
+    """What a run may train: a learner with hyperparameters (those left out have defaults)."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """What is public about a candidate's training: its ε, and parts of its statement."""
+    """Public facts about a candidate's training: its ε, and parts of its statement."""
 
     epsilon: float
     assumptions: tuple[str, ...]
@@ -48,7 +48,7 @@ class Terms:
 def base_entry(name: object) -> LearnerEntry:
     """Return the registry's entry of a learner whose settings may be selected privately.
 
-    Raises ValueError, with the reason, if they may not.
+    Raises ValueError, with the reason, if they cannot be selected privately.
     """
     if not isinstance(name, str):
         raise ValueError(f"{NAME}: learner must be the name of a learner; got {name!r}")
@@ -120,8 +120,8 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         for setting in settings
     ]
     for setting in settings:
-        registry.check_parameters(name, setting)
-        registry.check_proved(name, setting)
+        entry.check_parameters(setting)
+        entry.check_proved(setting)
         if why := entry.refuses(neighbours=REPLACE_ONE, setting=setting):
             raise ValueError(f"{NAME} supports {REPLACE_ONE} neighbours: {why}")
     return tuple(settings)
@@ -141,8 +141,8 @@ def budget_of(
 ) -> SelectionBudget:
     """Return the budget of a run that trains one of these learners: see ``selection_budget``.
 
-    If all learners support only δ = 0, runs are accounted by ε even if δ > 0. Raises ValueError if
-    nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
+    If all learners support only δ = 0, the budget of a run is an ε even if δ > 0. Raises ValueError
+    if nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
@@ -161,7 +161,7 @@ def terms(
 
     The cost of a setting is public, because its statement does not depend on the values of the
     records; a fit on `n` made-up records determines it. Raises ValueError, which names the
-    candidate, if one cannot be trained.
+    candidate, if a candidate cannot be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     mixed_bins = None if facts.mixed_bins is None else _make_tuple(facts.mixed_bins)
@@ -186,7 +186,7 @@ def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 class _Fit(NamedTuple):
-    """What determines a statement together with ε: hashable values, for the cache."""
+    """All that determines a statement except ε, in hashable values for the cache."""
 
     learner: str
     setting: str
@@ -200,7 +200,7 @@ class _Fit(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
-    """Return the terms of a training that spends at most `amount`, an ε if `pure`, else a ρ (zCDP).
+    """Return the terms of a training that costs at most `amount`: ε if `pure`, else ρ (zCDP).
 
     The ε is nearly the largest one possible. `guess` is an ε at which the search starts.
     """
@@ -233,12 +233,12 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
-    # Imported late: plans of the workflow import this module without Numba.
+    # Import here, not at the top: the workflow imports this module for its plans, without Numba.
     from privcurve.privacy.curator import Curator
 
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
-    # A user's own learner may have the status ``claimed``; the selection then has it, too.
+    # A user's own learner may have the status ``claimed``; then the selection has this status, too.
     enough = KNOWN if fit.learner in registry.LEARNERS else (*KNOWN, CLAIMED)
     if statement.status not in enough or statement.neighbours != REPLACE_ONE:
         raise ValueError(

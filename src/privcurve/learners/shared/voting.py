@@ -1,4 +1,4 @@
-"""Votes of private weak learners: shared code of LazyBB, 1-rules and trees.
+"""Train private weak learners that vote: shared code of LazyBB, 1-rules and trees.
 
 A *weak learner* calibrates its noise (`plan`), trains all rounds in its own kernel, and converts
 the released numbers to a model. The learners of a single 1-rule or tree make one round.
@@ -38,10 +38,10 @@ ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
 class WeakLearner(Protocol):
-    """The interface of a weak learner of boosting. Its objects store nothing about a fit."""
+    """The interface of a weak learner of boosting. An object stores nothing about a fit."""
 
     def prepare(self, records: Records) -> Any:
-        """Convert records to the rows that :meth:`train` takes; fits of all settings share them."""
+        """Convert records to the rows that :meth:`train` reads; all settings share these rows."""
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
         """Return the plan of a fit: parameters for :meth:`train`, and the calibrated noise.
@@ -87,7 +87,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     model_ : VoteModel or TreeModel
         The voters in the order of the rounds; ``print`` shows them as text.
     n_features_used_ : int
-        Number of distinct questions of the voters.
+        Number of distinct yes/no questions that the voters ask about a row.
     n_records_ : int
         Number of training records (the sum of the counts). It is public: replace-one neighbours
         have equally many records. The number of rows is not public, and is not stored.
@@ -111,7 +111,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the bins for the voters, in which each hidden column has only the bin 0."""
+        """Return the bins that voters see: in hidden columns, every row has the bin 0."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()
@@ -119,7 +119,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return codes
 
     def _visible_bins(self) -> Ints:
-        """Return the number of bins of each column for the voters: 1 for a hidden column."""
+        """Return the number of bins that voters see in each column: 1 for a hidden column."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden_columns())] = 1
         return bins

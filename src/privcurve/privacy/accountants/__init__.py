@@ -1,1 +1,1 @@
-"""Accountants: composition of the costs of mechanism calls, one file per theory."""
+"""Compose the costs of mechanism calls into (ε, δ), in one file for each theory."""

@@ -1,17 +1,18 @@
-"""Optimal adaptive composition of bounded-range mechanisms, as a rigorous upper bound.
+"""Compute a rigorous upper bound on the optimal adaptive composition of bounded-range mechanisms.
 
 Proof: docs/proofs.md, 'The optimal adaptive bound'. A mechanism is ε₀-bounded-range if its privacy
 loss lies in an interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all earlier outputs. The worst
-case of k such mechanisms is a game of k rounds, solved from its last round to its first::
+case of k such mechanisms is a game of k rounds, which is solved from its last round to its first::
 
     V₀(s) = max(0, 1 − eˢ)
     V_j(s) = sup over t of  p_t V_{j−1}(s − t) + (1 − p_t) V_{j−1}(s − t + ε₀)
     p_t = (1 − e^{t−ε₀}) / (1 − e^{−ε₀}),      δ(ε) = V_k(ε)
 
-Outward rounding: V_j is convex in u = eˢ, so connecting its values at grid points by straight lines
-in u gives an upper bound. With such a bound W in place of V_{j−1}, and t between two grid steps,
-the expression is const − A/eᵗ − B·eᵗ with A, B ≥ 0, whose maximum has a closed form. So the
-supremum is over all t, not over a grid. By induction the result is never below the true δ.
+V_j is computed at the points of a grid of s. It is convex in u = eˢ, so that straight lines in u
+between these points give an upper bound W. With W in place of V_{j−1}, and t between two grid
+steps, the expression in the supremum is const − A/eᵗ − B·eᵗ with A, B ≥ 0, whose maximum has a
+closed form. So the supremum is over all t, not only over grid points, and by induction the result
+is never below the true δ.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 
-# More calls would take too long: the time grows with (calls · steps)².
+# Maximum number of calls: more would take too long, as the time grows with (calls · steps)².
 MAX_CALLS = 512
 
-# Relative increase of the result for each call, which covers floating-point rounding. The recursion
-# adds and multiplies numbers of one sign only, with a few operations per call, so rounding loses
-# far less.
+# The result is increased by this share for each call, to cover floating-point rounding. The true
+# rounding error is far smaller: the recursion only adds and multiplies numbers of one sign, with a
+# few operations per call.
 _ROUNDING = 1e-13
 
 
@@ -52,7 +53,7 @@ def _chances(bounded_range: float, steps: int) -> Floats:
 
 @lru_cache(maxsize=4096)
 def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> float:
-    """Return an upper bound of δ(ε) of `n_calls` adaptive mechanisms with ε₀ = `bounded_range`."""
+    """Return an upper bound on δ(ε) of `n_calls` adaptive mechanisms with ε₀ = `bounded_range`."""
     from privcurve.privacy.accountants.game import step_back
 
     if not 1 <= n_calls <= MAX_CALLS:
@@ -66,18 +67,18 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         return 0.0
     steps = _steps(n_calls)
     h = bounded_range / steps
-    if h > 700:  # e^h overflows; the trivial bound is 1
+    if h > 700:  # e^h would overflow: return the trivial bound
         return 1.0
     chance = _chances(bounded_range, steps)
     reach = n_calls * steps
-    # `values` has V_j at the points s = ε + h(i − reach_j), reach_j = (k − j)·steps: all points
-    # that the game can reach from s = ε when j rounds are left. Where s ≥ jε₀, V_j is 0 and need
-    # not be computed.
+    # `values` has V_j at the points s = ε + h(i − reach_j) with reach_j = (k − j)·steps. These are
+    # all points that the game can reach from s = ε when j rounds are left. For s ≥ jε₀, V_j is 0
+    # and need not be computed.
     s = epsilon + h * np.arange(-reach, reach + 1)
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         reach -= steps
-        # Number of leading points with s < played · ε₀, where the new values can be positive.
+        # The new values can be positive only at the first points, with s < played · ε₀.
         alive = math.ceil((played * bounded_range - epsilon) / h) + reach
         values = step_back(values, chance, bounded_range, min(2 * reach + 1, alive))
         values = np.concatenate([values, np.zeros(2 * reach + 1 - values.size)])

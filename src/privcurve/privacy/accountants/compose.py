@@ -1,8 +1,8 @@
-"""Composition of the costs of mechanism calls, with an object per accountant.
+"""Define the accountants, which compose the costs of mechanism calls.
 
 `ACCOUNTANTS` lists them, roughly from the weakest theory to the strongest, for `compose` and for
 the search for noise (``calibration.search``). The mechanism of a call may depend on all earlier
-outputs, unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
+outputs, unless the accountant's description says otherwise. Proofs: docs/proofs.md, 'Composition'.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ from privcurve.privacy.accountants.sampled import sampled_delta
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ."""
+    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise with μ = sensitivity/σ."""
     log_cdf = arithmetic.log_normal_cdf
     upper = arithmetic.exp(log_cdf(mu / 2 - epsilon / mu))
     return max(0.0, upper - arithmetic.exp(epsilon + log_cdf(-mu / 2 - epsilon / mu)))
 
 
 def basic_epsilon(costs: Costs) -> float:
-    """Return the sum of the pure ε of all calls; infinite if a call has none."""
+    """Return the sum of the pure ε of all calls; infinite if a call has no pure ε."""
     return math.fsum(cost.count * cost.epsilon for cost in costs)
 
 
 def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
-    """Return ε by the thesis' Theorem 2.5.3: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1)."""
+    """Return ε of `n_calls` ε₀-DP mechanisms by Theorem 2.5.3 of the thesis.
+
+    It is √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1), with k = `n_calls` and ε₀ = `epsilon_each`.
+    """
     if epsilon_each > 700:
         return math.inf
     spread = math.sqrt(2 * n_calls * arithmetic.log(1 / delta)) * epsilon_each
@@ -50,10 +53,10 @@ def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
 
 
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
-    """Return the optimal δ(ε) of k ε₀-DP mechanisms (Kairouz, Oh and Viswanath; cited, not proved).
+    """Return the optimal δ(ε) of `n_calls` ε₀-DP mechanisms (Kairouz, Oh and Viswanath).
 
-    The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
-    answers flipped.
+    The theorem is cited, not proved in docs/proofs.md. The worst case is randomised response,
+    repeated k = `n_calls` times: if i of the k answers are flipped, the privacy loss is (k − 2i)ε₀.
     """
     k = n_calls
     log_total = k * (epsilon_each + arithmetic.log1p(arithmetic.exp(-epsilon_each)))
@@ -77,32 +80,33 @@ ADAPTIVE = "bounded range, optimal adaptive"
 GAUSSIAN = "Gaussian, exact"
 SAMPLED = "privacy loss distribution, Poisson batches"
 
-# The composition of a statement without privacy.
+# Name of the composition in a statement of a fit without privacy.
 NONE = "none"
 
 
 @dataclass(frozen=True)
 class Accountant:
-    """A composition rule for costs. It has `epsilon` or `delta`, whichever its theory gives.
+    """A composition rule for costs. Its theory gives either `epsilon` or `delta` as a function.
 
-    `name` is the text in a statement's `composition`; `description` follows "the costs add up by".
+    `name` is the value of `composition` in privacy statements. `description` completes the sentence
+    "the costs add up by …".
     """
 
     name: str
     description: str
-    # Whether the accountant can compose these costs, at some δ.
+    # Returns whether the accountant can compose given costs, at some δ.
     fits: Callable[[Costs], bool]
-    # Either `epsilon(costs, delta)` or `delta(costs, epsilon)`; the other one is None.
+    # Either `epsilon(costs, delta)` or `delta(costs, epsilon)` is given, and the other is None.
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
-    # Whether the accountant uses only the pure ε of a call.
+    # Whether the accountant uses only the pure ε of each call.
     pure: bool = False
-    # Whether δ must be above 0. The members of `ACCOUNTANTS` that allow δ = 0 add up ε's, so their
-    # result is in proportion to the noise rates.
+    # Whether δ must be above 0. The accountants in `ACCOUNTANTS` that allow δ = 0 add up values of
+    # ε, so that their result is in proportion to the noise rates.
     needs_delta: bool = True
-    # Whether the search for noise tries the accountant; False if another one is never worse.
+    # Whether the search for noise tries the accountant; False if another accountant is never worse.
     best: bool = True
-    # Whether one evaluation takes milliseconds: the search then starts at the result of the other
+    # Whether an evaluation takes milliseconds. Then the search starts at the result of faster
     # accountants, to save evaluations.
     slow: bool = False
     # The search multiplies noise rates by this factor below 1, to cover the error of the search and
@@ -114,14 +118,14 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return a number that is ≤ 0 if costs are within a budget, and grows with noise rates."""
+        """Return a number that is ≤ 0 if costs are within (ε, δ), and grows with noise rates."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
         return self.epsilon(costs, delta) - epsilon
 
     def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
-        """Return ε of costs that the accountant admits; see :func:`compose`."""
+        """Return ε of costs that the accountant admits; `near` is a guess of ε, to save time."""
         if self.epsilon is not None:
             return self.epsilon(costs, delta)
         assert self.delta is not None
@@ -140,7 +144,7 @@ def _are_equal_and_pure(costs: Costs) -> bool:
 
 
 def _one_range(costs: Costs) -> bool:
-    """Return whether 1 to `MAX_CALLS` calls are bounded-range, all with the same range."""
+    """Return whether there are 1 to `MAX_CALLS` bounded-range calls, all with the same range."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
     return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 
@@ -158,7 +162,10 @@ def _mu(costs: Costs) -> float:
 
 
 def _batches_delta(costs: Costs, epsilon: float) -> float:
-    """Return a bound on δ(ε) of calls on batches, at most δ(ε) of the same calls on all records."""
+    """Return an upper bound on δ(ε) of Gaussian calls, of which some are on batches.
+
+    The bound is never above δ(ε) of the same calls on all records.
+    """
     of_all = gaussian_delta(math.sqrt(2 * total_rho(costs)), epsilon)
     return min(sampled_delta(costs, epsilon), of_all)
 
@@ -229,10 +236,10 @@ ACCOUNTANTS = (
 
 
 def selection_accountant(runs: selection.Runs) -> Accountant:
-    """Return the accountant of private selection, for the costs of one run.
+    """Return the accountant of private selection, which composes the costs of one run to ε of all.
 
-    The ε of a run is the sum over its steps; for δ > 0, the sum of ρ is used if it gives a smaller
-    ε (docs/tuning.md).
+    The ε of a run is the sum of ε over its steps; for δ > 0, the sum of ρ is used instead if it
+    gives a smaller ε (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
@@ -254,7 +261,11 @@ def selection_accountant(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Return an accountant by its name; the name of private selection contains η and E[K]."""
+    """Return the accountant with this name.
+
+    The name of an accountant of private selection contains η and E[K], the parameters of the
+    distribution of the number of runs.
+    """
     by_name = {one.name: one for one in ACCOUNTANTS}
     if name in by_name:
         return by_name[name]
@@ -264,9 +275,10 @@ def accountant(name: str) -> Accountant:
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Return ε of composed calls, by the accountant `name`; `near`, a guess of ε, saves time.
+    """Return ε of the composition of calls with these costs, by the accountant `name`.
 
-    Raises ValueError if the accountant does not support these costs at this δ.
+    `near` is a guess of ε, which saves time. Raises ValueError if the accountant does not support
+    these costs at this δ.
     """
     chosen = accountant(name)
     if not costs:

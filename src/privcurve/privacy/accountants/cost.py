@@ -1,4 +1,4 @@
-"""The cost of mechanism calls, and the search that all accountants share."""
+"""Define the cost of mechanism calls, and the search for zeros that all accountants use."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BOUNDED_RANGE_KIND = "bounded_range"
 LAPLACE_KIND = "laplace"
 GAUSSIAN_KIND = "gaussian"
 ZCDP_KIND = "zcdp"
-# Gaussian noise on a sum over a Poisson batch: the first kind if neighbours add or remove a record,
-# the second if they replace one.
+# The kinds of Gaussian noise on a sum over a Poisson batch: the first kind is for neighbours that
+# add or remove a record, the second for neighbours that replace a record.
 SAMPLED_KIND = "sampled gaussian"
 SAMPLED_OPPOSITE_KIND = "sampled gaussian, replaced"
 SAMPLED_KINDS = (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
@@ -25,13 +25,13 @@ SAMPLED_KINDS = (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
 class Cost:
     """The cost of `count` equal mechanism calls."""
 
-    kind: str  # one of the kinds above
-    # It depends on the kind: ε (pure; Laplace noise of a number or vector), the length of the range
-    # (bounded range), sensitivity/σ (Gaussian, sampled) or √(2ρ) (zCDP). All these are in
-    # proportion to the noise rate.
+    kind: str  # one of the constants above
+    # The cost of one call, in a unit that depends on the kind: ε (pure; Laplace noise on a number
+    # or vector), the length of the range (bounded range), sensitivity/σ (Gaussian, sampled) or
+    # √(2ρ) (zCDP). All these are in proportion to the noise rate.
     amount: float
     count: int = 1
-    rate: float = 1.0  # for a sampled kind: the probability that a record is in the batch
+    rate: float = 1.0  # the probability that a record is in the batch, for a sampled kind
 
     def __post_init__(self) -> None:
         pure = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND)
@@ -43,15 +43,15 @@ class Cost:
 
     @property
     def epsilon(self) -> float:
-        """Pure ε of one call; infinite if it has none."""
+        """Pure ε of one call; infinite if the call has no pure ε."""
         no_epsilon = (GAUSSIAN_KIND, ZCDP_KIND, *SAMPLED_KINDS)
         return math.inf if self.kind in no_epsilon else self.amount
 
     @property
     def rho(self) -> float:
-        """ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
+        """ρ (zCDP) of one call, such as ε²/8 for bounded range and ε²/2 for pure ε.
 
-        For a call on a batch it is an upper bound: the ρ of the same call on all records.
+        For a call on a batch, ρ of the same call on all records is an upper bound.
         """
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
@@ -63,16 +63,17 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# The relative error of `solve`, and a factor on noise rates that covers this error.
+# The relative error of `solve`, and the factor that noise rates are multiplied by to cover it.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
 
 def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
-    """Return the cost of Gaussian calls on Poisson batches with a sampling rate.
+    """Convert the cost of Gaussian calls on all records to the cost on Poisson batches.
 
-    `cost.amount` must be the sensitivity divided by σ; for a replaced record, the sensitivity is
-    twice the most that one record adds. At the rate 1 the cost is returned unchanged.
+    `rate` is the sampling rate; at 1 the cost is returned unchanged. `cost.amount` must be the
+    sensitivity divided by σ: under replace-one, the sensitivity is twice the largest contribution
+    of a record.
     """
     if rate == 1:
         return cost
@@ -81,20 +82,20 @@ def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
 
 
 def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
-    """Return the costs after multiplying every noise rate by `scale`."""
+    """Return the costs that the same calls have if every noise rate is multiplied by `scale`."""
     return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """Return ln(δ/target); a δ below 1e-300 counts as 1e-300, so that the result is finite."""
+    """Return ln(δ/target), where a δ below 1e-300 is replaced by 1e-300: the result is finite."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 
 def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
     """Find the zero of an increasing function on (0, ∞), with relative error `TOLERANCE`.
 
-    The search starts at `near`, and moves by a factor of 1 + step until the function changes its
-    sign; the step begins at `first_step` and is multiplied by 8, up to 1.
+    The search multiplies or divides `near` by 1 + step until the function changes its sign. The
+    step is `first_step` at first, and is then multiplied by 8, up to 1.
     """
     low = high = near
     value = at_low = at_high = growing(near)
@@ -120,9 +121,9 @@ Point = tuple[float, float]
 
 
 def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> float:
-    """Find the zero between two points (x, f(x)) with Chandrupatla's method (1997).
+    """Find the zero of `growing` between two points (x, f(x)) with Chandrupatla's method (1997).
 
-    The method uses inverse quadratic interpolation where three points are suitable, else bisection.
+    A step is inverse quadratic interpolation if the last three points are suitable, else bisection.
     """
     (x1, f1), (x2, f2), t = low, high, 0.5
     if f1 == 0 or f2 == 0:
@@ -148,7 +149,7 @@ def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> fl
 
 
 def zcdp_simple(rho: float, delta: float) -> float:
-    """Return ε of ρ-zCDP at δ, simply converted: ρ + 2√(ρ ln 1/δ) (docs/proofs.md, 'zCDP')."""
+    """Convert ρ-zCDP to ε at δ by the simple rule ρ + 2√(ρ ln 1/δ) (docs/proofs.md, 'zCDP')."""
     return rho + 2 * math.sqrt(rho * arithmetic.log(1 / delta))
 
 
@@ -157,8 +158,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
     Source: Canonne, Kamath and Steinke; docs/proofs.md, 'zCDP'.
     """
-    # With y = a − 1 the exponent is convex and its derivative grows with y: bisect on ln y.
-    # Any y gives a valid bound, so the bisection's rounding cannot break the guarantee.
+    # The logarithm of the expression is convex in y = a − 1: bisect for the zero of its derivative,
+    # on the scale of ln y. Every y gives a valid bound, so that rounding can't break the guarantee.
     exp, log1p = arithmetic.exp, arithmetic.log1p
     low, high = -700.0, 700.0
     while high - low > 1e-13 * max(1.0, abs(low)):
@@ -175,5 +176,5 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 
 def total_rho(costs: Costs) -> float:
-    """Return the ρ of all calls together: their sum, as zCDP adds up."""
+    """Return ρ of all calls together, which is the sum of their ρ."""
     return math.fsum(cost.count * cost.rho for cost in costs)

@@ -1,7 +1,9 @@
-"""One compiled backward step of the game in `bounded_range.py`, whose notation this file uses.
+"""Compute one backward step of the game in `bounded_range.py`, in compiled loops.
 
-Noise rates, and so stored results, depend on every bit of V. So this file computes V by the same
-operations, in the same order, as a reference in the tests.
+The notation is as in that file: V_j is a value of the game, and W an upper bound. Noise rates, and
+so
+stored results, depend on every bit of V. So this file must use the same operations in the same
+order as a reference implementation in the tests.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from privcurve.lazy import arithmetic
 
 
 def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -> Floats:
-    """Return V_j at grid points, from V_{j−1} at these points and up to ε₀ beyond on either side.
+    """Return V_j at grid points, from V_{j−1} at grid points that reach ε₀ farther on both sides.
 
     Parameters
     ----------
@@ -25,7 +27,8 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
     bounded_range : float
         ε₀.
     size : int
-        Number of points to compute, from entry `steps` of `before` on; below 1 for none.
+        Number of points at which V_j is computed; the first one is entry `steps` of `before`. For a
+        size below 1, the result is empty.
     """
     if size <= 0:
         return np.zeros(0)
@@ -45,7 +48,7 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
 
 @compiled
 def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
-    """Return, for each point s, the maximum over t = 0, h, …, ε₀."""
+    """Return, for each of `size` points s, the maximum over the grid t = 0, h, …, ε₀."""
     steps = len(chance) - 1
     after = np.zeros(size)
     for j in range(steps + 1):
@@ -63,11 +66,12 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
 def _pieces_with_peaks(
     before: Floats, steps: int, width: float, shrink: float
 ) -> tuple[Ints, Floats]:
-    """Return pieces of W such that a maximum over t can be inside, and A/B e^{−ε₀−(j+1)h} on each.
+    """Find the pieces of W inside which a maximum over t can be.
 
-    W is linear in u between two grid points, which bound a piece. If s is point i, and t strictly
-    between jh and (j + 1)h, then s − t lies in piece l = i + steps − j − 1, and s − t + ε₀ in piece
-    l + steps. On piece l, which starts at u_l, W(u) = intercept + slope · u/u_l.
+    A piece is the part of W between two neighbouring grid points, on which W is linear in u. If s
+    is grid point i, and t is strictly between jh and (j + 1)h, then s − t lies in piece l = i +
+    steps − j − 1, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l, W(u) is
+    intercept + slope · u/u_l. Returns the indices l, and A/B · e^{−ε₀−(j+1)h} for each.
     """
     slope = np.empty(len(before) - 1)
     for k in range(len(slope)):
@@ -76,7 +80,7 @@ def _pieces_with_peaks(
     ratios = np.empty(len(pieces))
     n = 0
     for k in range(len(pieces)):
-        # A e^{−(j+1)h}, up to a factor
+        # A e^{−(j+1)h}, up to a positive factor
         falling = slope[k + steps] * shrink - slope[k]
         # B e^{ε₀}, up to the same factor
         rising = (before[k] - slope[k]) - (before[k + steps] - slope[k + steps])
@@ -90,7 +94,7 @@ def _pieces_with_peaks(
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return, for each maximum inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
+    """Find the maxima inside pieces; return the piece, point i, (j + 1)h − t and t − ε₀ of each."""
     h = bounded_range / steps
     most = 2 * len(pieces)
     inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -122,10 +126,10 @@ def _raise(
     shares: Floats,
     chances: Floats,
 ) -> None:
-    """Raise `after` to the values at the maxima that `_peaks` returns.
+    """Raise each value in `after` to the largest maximum that `_peaks` returns for its point.
 
-    `shares` are the weights of the right ends of pieces in the linear interpolation, `chances` the
-    values of p_t.
+    For each maximum, `shares` has the weight of the right end of its piece in the linear
+    interpolation, and `chances` has p_t.
     """
     for n in range(len(pieces)):
         k, share, p = pieces[n], shares[n], chances[n]

@@ -1,11 +1,12 @@
-r"""δ(ε) of Gaussian calls on Poisson batches, by privacy loss distributions.
+r"""Compute δ(ε) of Gaussian calls on Poisson batches, by privacy loss distributions.
 
-For neighbours, one such call is at most as distinguishable as a single noisy number with these
-distributions, where q is the sampling rate and N(c) is Gaussian noise with mean c (docs/proofs.md,
-'Poisson batches'): if a record is replaced, (1 − q)N(0) + qN(c) and (1 − q)N(0) + qN(−c); if it is
-added or left out, (1 − q)N(0) + qN(c) and N(0), in both orders. The privacy losses of calls add up.
-Each loss is rounded to a grid in a way that never lowers δ. The distribution of the total loss is
-tilted, such that its mean is near ε: so even a tiny δ has a small relative error.
+The worst case of one such call is a single number with two distributions, one for each of the
+neighbouring tables (docs/proofs.md, 'Poisson batches'). Let q be the sampling rate, and N(c)
+Gaussian noise with mean c. If a record is replaced, the distributions are (1 − q)N(0) + qN(c) and
+(1 − q)N(0) + qN(−c). If a record is added or removed, they are (1 − q)N(0) + qN(c) and N(0), in
+both orders. The privacy losses of calls add up. Each loss is rounded to a grid in a way that never
+lowers δ. The distribution of the total loss is tilted (multiplied by e^(tilt·loss)), such that its
+mean is near ε: so even a tiny δ has a small relative error.
 """
 
 from __future__ import annotations
@@ -22,38 +23,38 @@ from privcurve.privacy.accountants.cost import SAMPLED_KIND, SAMPLED_OPPOSITE_KI
 
 # Grid steps per standard deviation of a loss: rounding then adds at most 1/1024 to its variance.
 FINENESS = 16
-# The grid has the losses of all answers within these numbers of standard deviations of the noise,
-# upwards and downwards.
+# The grid has the losses of all answers that are at most UP standard deviations above the mean of
+# the noise, and at most DOWN below it.
 UP, DOWN = 12.0, 10.0
-# Beyond this c (sensitivity/σ of a call) or ε, the result is the trivial bound 1.
+# If c (sensitivity/σ of a call) or ε is larger, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
-# Maximum number of grid points of one call's loss, and of the sum of losses. If a grid would have
-# more, its step is made larger.
+# Maximum number of grid points for the loss of one call, and for the total loss. If a grid would
+# have more points, its step is made larger.
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
-# ln of the probability, under the tilted distribution, that may lie beyond the grid on each side.
+# ln of the tilted probability that may lie outside the grid on each side; the bound on δ covers it.
 BEYOND = -30.0
-# ln of a probability that counts as 0.
+# ln of a probability that is treated as 0.
 NOTHING = -690.0
 MOST_TILTS, LEAST_SPREAD = 100, 1e-100
 
 
-# A function that returns, for a tilt: ln Σ mass·e^(tilt·loss) over the distribution of the total
-# loss, then the mean and the variance of the total loss under the tilted distribution.
+# A function of the tilt. It returns ln Σ mass·e^(tilt·loss) over the distribution of the total
+# loss, and the mean and variance of the total loss under the tilted distribution.
 Moments = Callable[[float], tuple[float, float, float]]
 
 
 class _Part(NamedTuple):
-    """The distribution of the loss of one call, and how many such calls there are."""
+    """The distribution of the privacy loss of one call, and the number of such calls."""
 
     law: Floats  # ln of the probabilities at consecutive grid points
-    first: int  # index of the first of these points; the point with index k is the loss k · step
+    first: int  # index of the first of these grid points; the grid point k is the loss k · step
     times: int
 
 
 def sampled_delta(costs: Costs, epsilon: float) -> float:
-    """Return an upper bound of δ(ε) of Gaussian calls, if some calls are on Poisson batches.
+    """Return an upper bound on δ(ε) of Gaussian calls, of which some are on Poisson batches.
 
-    The bound is 1 if ε, or sensitivity/σ of a call, is too large for the grids.
+    The bound is the trivial 1 if ε, or sensitivity/σ of a call, is too large for the grids.
     """
     opposite = any(cost.kind == SAMPLED_OPPOSITE_KIND for cost in costs)
     calls = []
@@ -63,8 +64,9 @@ def sampled_delta(costs: Costs, epsilon: float) -> float:
         calls.append((cost.rate if is_sampled else 1.0, shift, cost.count))
     if epsilon > MOST_EPSILON or any(shift > MOST_SHIFT for _, shift, _ in calls):
         return 1.0
-    # Whether the differing record is in the first table, and in the second. A replaced record is in
-    # both (with other values); an added record is in one of them, so both orders are tried.
+    # A pair says whether the differing record is in the first table (1 or 0), and whether it is in
+    # the second. A replaced record is in both, with other values. An added record is in one of
+    # them: both orders are tried.
     sides = ((1, 1),) if opposite else ((1, 0), (0, 1))
     return max(_delta(calls, epsilon, side) for side in sides)
 
@@ -93,7 +95,7 @@ def _delta(
     tilt, log_total, spread = near
     reach = _reach(moments, epsilon, near)
     while sum(reach) > MOST_SIZE * step and tilt > 1e-3 / spread:
-        # Rare large losses make the tilted distribution too wide for the grid: tilt less.
+        # If rare large losses make the tilted distribution too wide for the grid, tilt less.
         tilt /= 2
         log_total, _, variance = moments(tilt)
         spread = math.sqrt(variance)
@@ -115,10 +117,10 @@ def _delta(
 def _reach(
     moments: Moments, epsilon: float, near: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return how far the tilted distribution reaches below and above ε.
+    """Return two distances from ε, below and above, within which the tilted distribution is.
 
-    A probability of at most e^`BEYOND` lies beyond each of these distances, by Chernoff bounds at a
-    few other tilts. `near` is a result of `_tilt`.
+    A probability of at most e^`BEYOND` lies farther away on each side, by Chernoff bounds at a few
+    other tilts. `near` is a result of `_tilt`.
     """
     tilt, log_total, spread = near
     down = up = math.inf
@@ -134,7 +136,8 @@ def _grid(
 ) -> tuple[float, list[_Part]]:
     """Return the step of a grid, and the loss distribution of each kind of call on this grid.
 
-    `calls` has the sampling rate, sensitivity/σ and number of each kind of call.
+    `calls` has the sampling rate, sensitivity/σ and number of each kind of call. `side` says which
+    of the two tables have the differing record. `fineness` is like `FINENESS`.
     """
     from privcurve.kernels.loss_law import loss_at, loss_law
 
@@ -158,11 +161,11 @@ def _grid(
 
 
 def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
-    """Return a tilt with a mean loss near ε; at this tilt, ln Σ mass·e^(tilt·loss) and the spread.
+    """Find a tilt at which the mean of the total loss is near ε.
 
-    The spread is the standard deviation of the tilted loss. The result is None if the probability
-    of a loss of ε or more is below e^`NOTHING`. Bounds hold for any tilt, so the search may end
-    without success.
+    Returns the tilt, ln Σ mass·e^(tilt·loss), and the standard deviation of the tilted loss; or
+    None if the probability of a loss of at least ε is below e^`NOTHING`. The bound on δ is valid
+    for any tilt, so the search may end at a tilt whose mean is not near.
     """
     tilt, low, high = 0.0, 0.0, math.inf
     for _ in range(MOST_TILTS):
@@ -176,7 +179,7 @@ def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None
         guess = tilt + (epsilon - mean) / (spread * spread)
         if not low < guess < high:
             guess = (low + high) / 2
-        # Newton's step assumes that the variance stays as at the present tilt. The length of the
-        # step is limited, as the variance may differ far from this tilt.
+        # Newton's step assumes that the variance is the same at all tilts. Limit the step, as the
+        # variance may be very different at a distant tilt.
         tilt = min(guess, 4 * low + 16 / spread)
     return tilt, log_total, spread

@@ -1,1 +1,1 @@
-"""Calibration: the largest noise rates whose costs compose to (ε, δ), one file per family."""
+"""Find the largest noise rates that a budget (ε, δ) allows, in one file for each family."""

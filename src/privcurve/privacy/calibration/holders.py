@@ -1,4 +1,4 @@
-"""Statements of several parties, and the noise of random trees for a budget (ε, δ)."""
+"""Write privacy statements of protocols of several parties, and calibrate random trees' noise."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def holders_statement(
     """Return the privacy statement of a proved protocol of several parties.
 
     A record of one party is protected from the server, from other parties, and from recipients of
-    the model. Only that party's messages depend on the record, so the costs of parties do not add
-    up. `trust` is ``central``, ``local`` or ``secure_sum``. Under a secure sum, a curious party
-    can subtract its own share of the noise, so it counts among the `n_colluding` parties. With
-    `n_colluding` = 0, the guarantee is only against the server and recipients of the model
-    (papers/distributed/README.md, Who sees what).
+    the model. Only the messages of this party depend on the record, so the costs of parties do not
+    add up. `trust` is ``central``, ``local`` or ``secure_sum``. Under a secure sum, a party that
+    wants to learn about others' records can subtract its own share of the noise, so it counts among
+    the `n_colluding` parties. With `n_colluding` = 0, the guarantee is only against the server and
+    recipients of the model (papers/distributed/README.md, Who sees what).
     """
     assumptions: list[str] = []
     exclusions: list[str] = []
@@ -65,9 +65,9 @@ def holders_statement(
 
 @dataclass(frozen=True)
 class LeafNoise:
-    """Noise of the leaves of all trees, and the privacy statement."""
+    """The noise in the leaves of random trees, and the privacy statement of the fit."""
 
-    scale: float  # σ of the noise of every number; 0 without noise
+    scale: float  # σ of the noise on every number; 0 without privacy
     statement: PrivacyStatement
 
 
@@ -84,9 +84,9 @@ def random_trees(
 ) -> LeafNoise:
     """Calibrate the Gaussian noise of random trees (docs/proofs.md, 'Clipped residuals').
 
-    σ is S·√T/μ, for T trees, the L2 sensitivity S of the sums in one tree's leaves, and the budget
-    μ of Gaussian noise that follows from (ε, δ). Raises ValueError if the budget is out of range,
-    or if δ = 0.
+    σ is S·√T/μ: T is the number of trees, S the L2 sensitivity of the sums in the leaves of one
+    tree, and μ the Gaussian budget that (ε, δ) allows. `trust` and `n_colluding` are as in
+    :func:`holders_statement`. Raises ValueError if the budget is out of range, or if δ = 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):

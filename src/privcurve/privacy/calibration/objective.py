@@ -1,4 +1,4 @@
-"""Objective perturbation of logistic losses: noise and penalty.
+"""Calibrate objective perturbation of the logistic loss: its noise and its penalty.
 
 The objective is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ, with weights w, public offsets o, and
 noise b. Proofs: docs/proofs.md, 'Box noise', and 'Logistic regression' (noise in a ball, as in
@@ -22,12 +22,12 @@ from privcurve.privacy.ledger import (
 )
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, OBJECTIVE_PERTURBATION
 
-# The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4.
+# Upper bound on the second derivative ℓ'' of the logistic loss (and |ℓ'| ≤ 1).
 CURVATURE = 0.25
 
 PROOF = "docs/proofs.md, 'Box noise'"
 
-# What a minimisation releases, for the ledger.
+# Name of a minimisation in the ledger: it says what is released.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
@@ -35,18 +35,18 @@ COEFFICIENTS = "the objective, and with it all coefficients"
 class Objective:
     """The noise and the penalty of a perturbed objective.
 
-    The density of the noise decreases with ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
-    (``objective_perturbation``).
+    The density of the noise vector b falls with ‖b‖_∞ if the mechanism is ``box_perturbation``, and
+    with ‖b‖₂ if it is ``objective_perturbation``.
     """
 
     mechanism: str
-    sensitivity: float  # sensitivity of the gradient, in the norm on which the noise depends
+    sensitivity: float  # sensitivity of the gradient, in the norm that belongs to the mechanism
     scale: float  # noise scale; 0 at ε = ∞
-    penalty: float  # Λ
-    epsilon: float  # ε₁ (for the noise) + ε₂ (for the Jacobian)
+    penalty: float  # the factor Λ of ‖θ‖²/2
+    epsilon: float  # ε₁ (pays for the noise) + ε₂ (pays for the change of the Jacobian)
 
     def entry(self, what: str, source: str) -> LedgerEntry:
-        """Return the ledger entry of a minimisation; ε must be finite."""
+        """Return the ledger entry of a minimisation with this noise; ε must be finite."""
         return LedgerEntry(
             mechanism=self.mechanism,
             what=what,
@@ -66,18 +66,19 @@ def perturb_objective(
     square_norm: float,
     least_penalty: float,
 ) -> Objective:
-    """Split ε between the noise (ε₁) and the penalty (ε₂), and return both.
+    """Split ε into ε₁ for the noise and ε₂ for the change of curvature; return noise and penalty.
 
     The gradients of neighbours differ by at most 2·gradient at any θ, so noise of scale
-    2·gradient/ε₁ costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the ratio of the
-    Jacobians is at most 1 + ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
+    2·gradient/ε₁ costs ε₁. Their Hessians differ by c xxᵀ − c′x′x′ᵀ with c ≤ w/4 and c′ ≤ w′/4, so
+    the ratio of the Jacobians is at most 1 + w‖x‖²/(4Λ), which costs ε₂ = ln(1 + square_norm/(4Λ)).
 
-    `gradient` bounds ‖w x‖ of one record in the norm of the mechanism, `square_norm` bounds
-    w‖x‖₂². ε₂ is `curvature_share` of ε, or less if Λ = `least_penalty` costs less.
+    `gradient` is an upper bound on ‖w x‖ of one record in the norm of the mechanism, and
+    `square_norm` on w‖x‖₂². ε₂ is the share `curvature_share` of ε, or less if the penalty Λ =
+    `least_penalty` costs less.
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
-    # The cap avoids overflow: for such a large exponent, nearly any penalty is enough.
+    # The limit 100 avoids an overflow: with so large an exponent, nearly any penalty is enough.
     needed = CURVATURE * square_norm / arithmetic.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
     for_noise = epsilon - arithmetic.log1p(CURVATURE * square_norm / penalty)
@@ -87,7 +88,8 @@ def perturb_objective(
 def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
     """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    With d original columns, ‖[x, 1]‖₂² is at most d + 1, scaled or one-hot.
+    For both encodings (scaled and one-hot), ‖[x, 1]‖₂² is at most `n_columns` + 1, where
+    `n_columns` is the number of columns before the encoding.
     """
     return perturb_objective(
         BOX_PERTURBATION,
@@ -102,7 +104,7 @@ def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: 
 def box_statement(
     learner: str, objective: Objective, public: tuple[int, ...] | None
 ) -> PrivacyStatement:
-    """Return the privacy statement of a fit; `public` are its public columns, if it has any."""
+    """Return the privacy statement of a fit; `public` has the public columns, if there are any."""
     if not is_private(objective.epsilon):
         return PrivacyStatement.not_private(learner)
     return state(
@@ -123,25 +125,26 @@ BALL_SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9
 
 @dataclass(frozen=True)
 class Perturbation:
-    """The perturbed objective of diffprivlib, computed from public facts alone."""
+    """The parameters of diffprivlib's perturbed objective, as functions of public facts alone."""
 
     n_columns: int
-    value: float  # the one-hot matrix has one entry of this value per row and column
-    C: float  # inverse penalty of the coefficients
-    intercept: bool  # whether there is an intercept, which has no penalty
+    value: float  # value of the nonzero entries of the one-hot matrix, one per row and column
+    C: float  # inverse of the penalty on coefficients
+    intercept: bool  # whether there is an intercept (without penalty)
     norm: float  # R, the L2 norm of every row, including the intercept's 1
     calibration: str
 
     @classmethod
     def from_calibration(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
-        """Return the objective as diffprivlib computes it (published), or as proved."""
+        """Return diffprivlib's objective (published), or a variant with a valid proof (proved)."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
-        # The model is the same in other units: its coefficients are √n_columns times larger.
+        # Scale rows to the norm 1. With this C, the model is the same without noise: coefficients
+        # are √n_columns times larger.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, PROVED)
 
     def _epsilon_left(self, epsilon: float) -> float:
-        """Return the part of ε that remains after paying for the Jacobian; it may be negative."""
+        """Return ε minus the cost of the Jacobian's change; the result may be negative."""
         alpha = 1 / self.C
         return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 
@@ -155,7 +158,7 @@ class Perturbation:
         return self.norm * 2 / self.noise_epsilon(epsilon)
 
     def extra_penalty(self, epsilon: float) -> float:
-        """Return nΔ, an additional penalty of coefficients and intercept; 0 unless ε is small."""
+        """Return nΔ, an additional penalty on coefficients and intercept; 0 if ε is large."""
         if self._epsilon_left(epsilon) > 0:
             return 0.0
         return CURVATURE * self.norm / arithmetic.expm1(epsilon / 4) - 1 / self.C
@@ -163,9 +166,9 @@ class Perturbation:
     def proved_epsilon(self, epsilon: float) -> float:
         """Return the ε that the argument of Chaudhuri et al. proves for this noise and penalty.
 
-        The noise costs ε'. The Jacobian of the map from minimum to noise changes by at most the
-        factor 1 + c·xᵀH⁻¹x when the record x replaces another, where H contains the penalties: α +
-        nΔ for a coefficient, and nΔ for an intercept.
+        The noise costs ε'. If the record x replaces another one, the Jacobian of the map from
+        minimum to noise changes by at most the factor 1 + c·xᵀH⁻¹x, where c is `CURVATURE` and H
+        has the penalties: α + nΔ for a coefficient, and nΔ for an intercept.
         """
         extra = self.extra_penalty(epsilon)
         change = self.n_columns * (self.value * self.value) / (1 / self.C + extra)
@@ -174,13 +177,13 @@ class Perturbation:
         return self.noise_epsilon(epsilon) + arithmetic.log1p(CURVATURE * change)
 
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
-        """Return the privacy statement of a fit; an exclusion names the solver's `tolerance`.
+        """Return the privacy statement of a fit, which excludes the error of the solver.
 
         If the intercept has no penalty, the published noise has no finite ε. Counterexample: all n
         records have a positive label and, in the only column, the bin 0; then one record's bin
-        changes to 1. At a model with scores t for bin 0 and 0 for bin 1, as t → ∞, the
-        determinant of the Jacobian tends to 0 like e^(−t) before the change, but not after it;
-        the noise b changes by less than 2R. So the ratio of the densities is unbounded
+        changes to 1. Consider a model with scores t for bin 0 and 0 for bin 1. As t → ∞, the
+        determinant of the Jacobian tends to 0 like e^(−t) before the change, but not after it,
+        and the noise b changes by less than 2R. So the ratio of the densities is unbounded
         (``tests/privacy/test_objective_perturbation.py``).
         """
         check_budget(epsilon, 0.0)

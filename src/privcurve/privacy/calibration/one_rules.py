@@ -1,4 +1,4 @@
-"""Noise of 1-rules, alone and as voters of LazyBB."""
+"""Calibrate the noise of 1-rules, single or boosted by LazyBB, for a budget (ε, δ)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SOURCE_PUBLISHED = "thesis Cor. 4.1.1; valid, loose by 2: docs/proofs.md, 'LazyB
 
 @dataclass(frozen=True)
 class OneRuleNoise:
-    """Noise of boosted 1-rules."""
+    """The noise of 1-rules, single or boosted, and the privacy statement of the fit."""
 
-    # (n_rounds,): η_t, which multiplies the weighted error in a score; infinite at ε = ∞.
-    # Read-only.
+    # (n_rounds,), read-only: η_t, the factor of the weighted error in a score of round t; infinite
+    # at ε = ∞.
     rates: Floats
     mechanism: str
     # Whether the weighted error is divided by the sum of the weights (published), or by κn, with
@@ -39,12 +39,12 @@ class OneRuleNoise:
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
-        """The call of each round; empty without noise."""
+        """The mechanism call of each round; empty without noise."""
         return tuple(call_of(entry, self.mechanism) for entry in self.statement.ledger)
 
 
-# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
-# share it. LazyBB's grid has thousands of settings.
+# The cache saves time in cross-validation: folds of equal size have the same arguments. It is
+# large, as LazyBB's grid has thousands of settings.
 @lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
@@ -61,27 +61,31 @@ def lazybb_one_rule(
 ) -> OneRuleNoise:
     """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
 
-    η, or η_t in round t, is the rate that multiplies errors in scores. ζ, or ζ_t, bounds the
-    distance of neighbours' normalised weights (``sensitivity.lazybb_zeta_rounds``).
+    η_t is the factor of weighted errors in the scores of round t. ζ_t bounds the distance of
+    neighbours' normalised weights (``sensitivity.lazybb_zeta_rounds``). The published calibration
+    has the same η and ζ in all rounds.
 
-    Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and 4ηζ = ε₀ with ε₀
-    from the thesis' advanced composition. Proved: η_t = ε₀/(2ζ_t), with ε₀ = ε/τ for δ = 0 and from
-    the best bounded-range accountant for δ > 0 (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB:
+    The published calibration is η = εκn/(4τ) (thesis, Cor. 4.1.1). If δ > 0, it is the larger of
+    this η and ε₀/(4ζ), with the cost ε₀ of a round by the thesis' advanced composition.
+
+    The proved calibration is η_t = ε₀/(2ζ_t). The cost ε₀ of a round is ε/τ if δ = 0, and otherwise
+    the result of the best bounded-range accountant (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB:
     first rounds').
 
-    Both calibrations refuse parameters with which the rounding of weights could add more than a
-    thousandth to ζ. Proved: a density below ``sensitivity.lazybb_smallest_density``. Published (a
-    normalised score): more than 2²⁶ records, unless the density is 1. At ε = ∞ nothing is claimed,
-    so nothing is refused.
+    Both calibrations refuse parameters with which the rounding of weights could increase ζ by more
+    than a thousandth: the proved one refuses a density below
+    ``sensitivity.lazybb_smallest_density``; the published one, whose scores are normalised, refuses
+    more than 2²⁶ records unless the density is 1. At ε = ∞ there is no claim, and nothing is
+    refused.
 
     Parameters
     ----------
     learner : str
-        Name in the statement.
+        Name of the learner in the privacy statement.
     n, n_rounds : int
-        Records and rounds (τ).
+        Number of records, and number of rounds τ.
     density, learning_rate : float
-        κ and λ.
+        The density κ and the learning rate λ of LazyBB.
     epsilon, delta : float
         The budget; ε may be infinite.
     calibration, mechanism : str
@@ -114,8 +118,8 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # The privacy loss of a choice has a bounded range of 2ηζ, although the thesis charges an ε of
-    # 4ηζ.
+    # The privacy loss of a choice has the bounded range 2ηζ, even in the published calibration,
+    # which charges ε = 4ηζ.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(
@@ -136,7 +140,7 @@ def lazybb_one_rule(
 
 
 def _find_round_cost(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Return ε₀, the cost of one round: pure ε (published), or bounded range (proved)."""
+    """Return the cost ε₀ of a round: its pure ε (published), or its bounded range (proved)."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:

@@ -1,4 +1,7 @@
-"""PrivGAM: sensitivities, the grid of the noise, the statement (docs/proofs.md, 'PrivGAM')."""
+"""Compute PrivGAM's sensitivities, the grid of its noise, and its privacy statement.
+
+Proofs: docs/proofs.md, 'PrivGAM'.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,24 @@ from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_
 
 SOURCE = "docs/proofs.md, 'PrivGAM'"
 
-# Bound c of clipped logistic residuals. Compared with the bound 1, it halves the noise, and it
-# leaves the decision unchanged (docs/privgam.md).
+# The bound c to which logistic residuals are clipped. Compared with the bound 1, it halves the
+# noise, and it does not change the decisions of a model (docs/privgam.md).
 CLIP = 0.5
 
-# Residuals are integer multiples of 2^-bits: more bits gain nothing, fewer would be too coarse.
+# Range of the change of a column's score between neighbours, from −1 to 1. Source: docs/proofs.md,
+# 'PrivGAM', 6 (proved).
+SCORE_RANGE = 2.0
+
+# Residuals are rounded to multiples of 2^-bits: more than MOST_BITS bits gain nothing, fewer than
+# LEAST_BITS would be too coarse.
 MOST_BITS = 30
 LEAST_BITS = 8
-# Up to this number of records, sums stay below 2^61 in units of 2^-30.
+# Maximum number of records: so sums stay below 2^61 in units of 2^-30, and fit in 64 bits with
+# noise.
 MOST_RECORDS = 2**31
 
-# The sources of the public datasets that trained the network: docs/privgam.md.
+# The sources of the public datasets that trained the network (docs/privgam.md). PrivGAM's settings
+# are not independent of these records, which the statement must say.
 SET_ON = (
     "adult",
     "bank",
@@ -54,7 +64,7 @@ ASSUMED_RULE = (
 
 
 def counts_sensitivity(neighbours: str, pure: bool, n_columns: int) -> float:
-    """Return the sensitivity of c times the counts by class and bin of all columns, c = 1/2.
+    """Return the sensitivity of the counts by class and bin of all columns, times c = 1/2.
 
     The norm is L1 if `pure`, else L2. A record adds c to one cell of each column. For the totals by
     class, `n_columns` is 1. Source: docs/proofs.md, 'PrivGAM', 1 and 3 (proved, attained).
@@ -76,7 +86,7 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
 
 
 def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
-    """Return the bits (unit 2^-bits) of the finest grid that can represent the noise of all calls.
+    """Return the bits of the finest grid (steps of 2^-bits) on which the noise of all calls fits.
 
     Raises ValueError if the noise is too large for any grid.
     """
@@ -92,15 +102,15 @@ def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
 
 
 def grid_scale(rate: float, bits: int) -> int:
-    """Return the noise scale 1/rate in units of the grid, 2^-bits, rounded up."""
+    """Return the noise scale 1/rate in steps of the grid, which are 2^-bits; it is rounded up."""
     return math.ceil(2.0**bits / rate)
 
 
 def statement(budget: SharedBudget, ledger: Sequence[LedgerEntry]) -> PrivacyStatement:
-    """Return the privacy statement of a fit.
+    """Return the privacy statement of a fit of PrivGAM.
 
-    Its sums are integers with exact noise, so that the statement also covers the effects of
-    floating-point arithmetic.
+    The sums in the fit are integers with exact integer noise, so that the statement does not
+    exclude the effects of floating-point arithmetic.
     """
     if not budget.private:
         return PrivacyStatement.not_private("privgam")

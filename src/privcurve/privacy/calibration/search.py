@@ -17,12 +17,12 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# The accountants that the search tries, in this order; of equally good ones it takes the first.
+# The accountants that the search tries, in this order; it takes the first of equally good ones.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """The largest factor on all amounts (and noise rates), and the accountant that allows it."""
+    """The largest allowed factor on the amounts of costs, and the accountant that allows it."""
 
     scale: float
     accountant: str
@@ -32,12 +32,12 @@ class Calibration(NamedTuple):
 def calibrate(
     costs: tuple[Cost, ...], epsilon: float, delta: float, accountants: tuple[str, ...] = BEST_OF
 ) -> Calibration:
-    """Find the largest noise rates that a budget allows, under the best valid accountant.
+    """Find the largest factor on the amounts of `costs` that any accountant allows for a budget.
 
-    The amounts of `costs` fix the proportion of the noise rates. Accountants that do not support
-    these costs or δ are skipped. All arguments are public, so the choice of the best accountant
-    costs no privacy. Raises ValueError if ε is infinite, or if no accountant remains (e.g. for
-    Gaussian noise with δ = 0).
+    The amounts of `costs` fix the proportions of the noise rates, and the factor is the same for
+    all. Accountants that do not support these costs or δ are skipped. All arguments are public, so
+    the choice of the best accountant costs no privacy. Raises ValueError if ε is infinite, or if no
+    accountant remains (e.g. for Gaussian noise with δ = 0).
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):
@@ -61,7 +61,7 @@ def _largest_scale(
 ) -> float:
     if not chosen.needs_delta:
         return epsilon / chosen.compose(costs, delta)
-    # ρ grows approximately like scale²: this is only a first guess.
+    # The first guess assumes that ρ grows like scale², and that zCDP is converted simply.
     root = math.sqrt(arithmetic.log(1 / delta))
     guess = (math.sqrt(root * root + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1

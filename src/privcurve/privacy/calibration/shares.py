@@ -1,4 +1,4 @@
-"""A budget that a fit spends in shares, one call per share."""
+"""Divide the budget of a fit into shares, each of which pays for one mechanism call."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """A budget that calls spend in shares; the shares must add up to at most 1.
+    """A budget that mechanism calls spend in shares, which must add up to at most 1.
 
-    If δ = 0, a share x pays for an xε-DP call. If δ > 0, it pays for a Gaussian release with
-    sensitivity/σ = √x·μ, or for a choice with a bounded range of 2√x·μ: both cost x·ρ, ρ = μ²/2.
+    If δ = 0, a share x pays for an xε-DP call. If δ > 0, a share x pays for a Gaussian release with
+    sensitivity/σ = √x·μ, or for a choice with the bounded range 2√x·μ: both cost x·ρ, with ρ =
+    μ²/2.
     """
 
     epsilon: float
@@ -40,22 +41,22 @@ class SharedBudget:
         return is_private(self.epsilon)
 
     def release_cost(self, share: float) -> float:
-        """Return the cost that a share pays for a release: ε, or sensitivity/σ for δ > 0."""
+        """Return the cost of a release for which a share pays: ε, or sensitivity/σ if δ > 0."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
     def choice_cost(self, share: float) -> float:
-        """Return the cost that a share pays for a choice: ε, or the bounded range for δ > 0."""
+        """Return the cost of a choice for which a share pays: ε, or the bounded range if δ > 0."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
-        """Return the ledger entry of a release or a choice that a share pays for."""
+        """Return the ledger entry of an announced release or choice for which a share pays."""
         amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
         return announced.entries(amount, self.pure)[0]
 
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return a budget for Gaussian releases alone, by their exact composition; δ must be > 0."""
+    """Return a budget for Gaussian releases alone, by exact composition; δ must be above 0."""
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
@@ -65,7 +66,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudg
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return a budget for choices and releases: an ε if δ = 0, else a ρ of zCDP."""
+    """Return a budget for choices and releases, which share ε if δ = 0, else ρ of zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)

@@ -1,4 +1,4 @@
-"""Noise of DP-TopDown trees, alone or boosted by LazyBB, for a budget (ε, δ)."""
+"""Calibrate the noise of DP-TopDown trees, single or boosted by LazyBB, for a budget (ε, δ)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from privcurve.privacy.sensitivity import lazybb as sensitivity
 LABELS = "labels"
 RULES = "rules"
 
-# Each node of a level reads other records, so the choices (or labels) of a level are charged once.
+# Name, in the ledger, of calls on disjoint records: each node of a level reads other records, so
+# the choices (or labels) of a level are charged only once.
 NODES = "the nodes of a tree's level"
 
-# Share of ε for splits when δ = 0: the best overall of 0.4, 0.5, … 0.8, for trees of 2 to 4 levels
-# at ε = 0.1, 1 and 3, by cross-validation on Adult.
+# Share of ε that splits get if δ = 0. Among 0.4, 0.5, … 0.8, it was the best overall for trees of 2
+# to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
 SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
 
 SOURCE = "docs/proofs.md, 'LazyBB: first rounds' and 'LazyBB: trees'"
@@ -36,16 +37,16 @@ SOURCE_PUBLISHED = "thesis Thm. 4.2.2, Cor. 4.2.5; valid: docs/proofs.md, 'LazyB
 
 @dataclass(frozen=True)
 class TreeNoiseRates:
-    """Noise of (boosted) DP-TopDown trees."""
+    """The noise of DP-TopDown trees, single or boosted, and the privacy statement of the fit."""
 
-    # (n_rounds,): η_t, which multiplies the criterion in the score of a split; infinite at ε = ∞.
-    # Read-only.
+    # (n_rounds,), read-only: η_t, the factor of the criterion in the score of a split in round t;
+    # infinite at ε = ∞.
     rates: Floats
-    # (n_rounds,): multiplies a leaf's margin before noise is added. Read-only.
+    # (n_rounds,), read-only: the factor of a leaf's margin, to which noise of scale 1 is added.
     label_rates: Floats
     mechanism: str  # the mechanism of the splits
     label_noise: str  # the mechanism of the labels
-    # Whether the last level has 1-rules, at `label_rates`, in place of splits and labels.
+    # Whether the last level has 1-rules in place of splits and labels; `label_rates` has their η_t.
     rules: bool
     # Whether weights are divided by their sum (published), or by κn, with the density κ (proved).
     normalise: bool
@@ -60,8 +61,7 @@ class TreeNoiseRates:
         return not self.normalise
 
 
-# Cached: the noise depends on the number of records, the setting and ε, so folds of equal size
-# share it.
+# The cache saves time in cross-validation: folds of equal size have the same arguments.
 @lru_cache(maxsize=2048)
 def lazybb_trees(
     *,
@@ -84,25 +84,26 @@ def lazybb_trees(
     """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
 
     The letters η, κ, τ, ζ_t and λ are as in ``calibration.lazybb_one_rule``; D, t and f are
-    explained below.
+    parameters below.
 
-    Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) per leaf.
+    The published calibration is for Gini and δ = 0 (thesis, Cor. 4.2.5): η = εκn/(16τt), and each
+    leaf has two numbers with noise Lap(1/(4tη)).
 
-    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits, then the
-    labels. δ = 0: each level spends fε/(τD); the labels of a round spend ε_l = (1 − f)ε/τ, by
-    Lap(2ζ_t/ε_l) on each margin. δ > 0: a label is drawn with P(+) = σ(ε_l·margin/(2ζ_t)), so all
-    steps are bounded-range. By default all steps have equal ranges (a share of D/(D + 1) for
-    splits), and the best accountant composes them: the optimal adaptive one if it fits. With a
-    given share f of ρ, zCDP composes the steps.
+    In the proved calibration (docs/proofs.md, 'LazyBB: trees'), a round has D levels of splits, and
+    then the labels. If δ = 0, each level spends fε/(τD). The labels of a round spend ε_l = (1 −
+    f)ε/τ: each margin has noise Lap(2ζ_t/ε_l). If δ > 0, a label is drawn with the probability
+    P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are bounded-range. By default all steps have equal
+    ranges, and the best accountant composes them. With a given share f of ρ for splits, the ranges
+    differ, and zCDP composes the steps.
 
-    With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last level
-    chooses a 1-rule, including its labels; no budget is needed for labels. The errors of all nodes
-    of a level add up to one weighted error. The error of a node has slopes in [0, 1], so its change
-    has a range of at most the weight that moves in the node. All choices of the level together are
-    2ηζ_t-DP and bounded-range, like one 1-rule (docs/proofs.md, 'Levels of a tree').
+    With ``leaves="rules"``, there are D − 1 levels of splits, and each node of the last level
+    chooses a 1-rule with its labels, so that labels need no budget. The errors of all nodes of this
+    level add up to one weighted error, and the change of a node's error has a range of at most the
+    weight that moves in the node. So all choices of the level together are 2ηζ_t-DP and
+    bounded-range, like one 1-rule (docs/proofs.md, 'Levels of a tree').
 
-    Both calibrations refuse parameters for which the rounding of weights is too coarse, like
-    ``calibration.lazybb_one_rule``.
+    Like ``calibration.lazybb_one_rule``, both calibrations refuse parameters for which the rounding
+    of weights is too coarse.
 
     Parameters
     ----------
@@ -113,10 +114,11 @@ def lazybb_trees(
     criterion : str
         The split criterion: ``sensitivity.lazybb_split_range`` has its sensitivity.
     split_share : float or None
-        f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits; None: `SPLIT_SHARES` for
-        δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
+        f, in (0, 1): the share of ε (if δ = 0) or ρ (if δ > 0) for splits. The default (None) is
+        `SPLIT_SHARES` if δ = 0, and equal ranges if δ > 0. It must be None for the published
+        calibration, whose formula gives splits half of ε.
     leaves : str
-        ``labels``, or ``rules`` (proved only).
+        ``labels``, or ``rules`` (only for the proved calibration).
     learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism, started
         See ``calibration.lazybb_one_rule``.
 
@@ -159,7 +161,7 @@ def lazybb_trees(
                 what, score_range=of_split, by=mechanism, calls=2**k, parallel=NODES, source=source
             )
             ledger += splits.entries(level, pure)
-        # The range of the errors' change and the L1 change of the margins are both 2ζ.
+        # 2ζ is both the range of the change of errors (1-rules) and the L1 sensitivity of margins.
         both = sensitivity.lazybb_margins_l1(bound)
         if rules:
             steps = Announced(
@@ -259,10 +261,10 @@ def _shares(
     epsilon: float,
     delta: float,
 ) -> tuple[float, float, str]:
-    """Return the cost of one level, the cost of a round's last step, and the accountant.
+    """Return the cost of one level of splits, the cost of a round's last step, and the accountant.
 
-    Costs are ε for δ = 0, else bounded ranges. The last step has the labels or 1-rules. Without
-    levels, the first number has no meaning.
+    A cost is ε if δ = 0, else a bounded range. The last step of a round chooses labels or 1-rules.
+    If `n_levels` is 0, the first number has no meaning.
     """
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC
@@ -276,7 +278,7 @@ def _shares(
         steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))
         scale, accountant = calibrate((steps,), epsilon, delta)
         return scale, scale, accountant
-    # The ρ of a step is range²/8, so ranges are in proportion to √share.
+    # A step with a bounded range costs ρ = range²/8, so ranges are in proportion to √share.
     level, last = math.sqrt(split_share / n_levels), math.sqrt(1 - split_share)
     costs = (
         Cost(BOUNDED_RANGE_KIND, level, n_rounds * n_levels),

@@ -1,7 +1,7 @@
-"""Sensitivities: the constants of the proofs, one file per family.
+"""Compute the sensitivities that the proofs derive, in one file for each family.
 
-`Source` in a docstring names the page and the section of the proof; tests/privacy enumerates small
-cases. Unless a docstring says otherwise, neighbours replace one record by another (the number of
-records is public), and record weights are at most 1. Everything for replace-one also holds under
-``private-columns``, where a change is a special replacement.
+`Source` in a docstring names the page and the section of the proof. The tests in tests/privacy
+enumerate small cases. Unless a docstring says otherwise, neighbours are replace-one, and the weight
+of a record is at most 1. Results for replace-one also hold for private-columns neighbours, as a
+change of private columns is a special replacement.
 """

@@ -1,4 +1,4 @@
-"""Impurities and the splits that they score: sensitivities and ranges."""
+"""Compute impurities, and the sensitivities of the scores that they give to splits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
 
 
 def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
-    """Evaluate a split criterion G at the share q of one label; its maximum is 1.
+    """Return the value G(q) of a split criterion, scaled to [0, 1]; q is the share of one label.
 
-    ``root_gini`` is Matsushita's; ``m_alpha`` is α · root-Gini + (1 − α) · zero-one.
+    ``root_gini`` is Matsushita's criterion, and ``m_alpha`` is α · root-Gini + (1 − α) · zero-one.
     """
     _check_criterion(criterion, alpha)
     if criterion == "gini":
@@ -26,23 +26,22 @@ def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
+    """Return the sensitivity F₁ = n·G(1/n) of the score of a split, Σ w·G(q) over the leaves.
 
-    G is :func:`impurity`; a leaf has the weight w, and the share q of one label.
-
-    If a record is added, Φ changes by an amount in [0, F₁]; if a record is replaced, by an amount
-    in [−F₁, F₁]. So the range of the scores' change is F₁ (add-remove) or 2F₁ (replace-one; both
-    are attained). If the weights of records are at most w̄, multiply by w̄. The exponential
-    mechanisms at all nodes of a tree level together cost as much as a single one, if n is the
-    number of records of the entire dataset, not of a node. Source: docs/proofs.md, 'Split scores'
-    and 'Levels of a tree' (proved).
+    G is :func:`impurity`, w the weight of a leaf, and q the share of one label in the leaf. A score
+    changes by an amount in [0, F₁] if a record is added, and in [−F₁, F₁] if a record is replaced.
+    So the range of the scores' change is F₁ (add-remove) or 2F₁ (replace-one); both are attained.
+    If the weights of records are at most w̄ instead of 1, the result must be multiplied by w̄. If n
+    is the number of records of the entire dataset, not of a node, the exponential mechanisms at all
+    nodes of a tree's level together cost as much as a single one. Source: docs/proofs.md, 'Split
+    scores' and 'Levels of a tree' (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
     if criterion == "gini":
         return 4 * (n - 1) / n
     if criterion == "entropy":
-        # Compute n lg n − (n − 1) lg(n − 1) without cancellation.
+        # Compute n log₂ n − (n − 1) log₂(n − 1) without a difference of large numbers.
         below = arithmetic.log1p(-1 / n) / arithmetic.log(2.0) if n > 1 else 0.0
         return arithmetic.log2(n) - (n - 1) * below
     root, zero_one = 2 * math.sqrt(n - 1), 2.0 if n >= 2 else 0.0
@@ -52,20 +51,20 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range R in which split scores change: 2F₁ (replace-one), F₁ `split_sensitivity`.
+    """Return the range R of the change of split scores for replace-one: twice the sensitivity.
 
-    The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: docs/proofs.md,
-    'Choices' and 'Levels of a tree' (proved).
+    The exponential mechanism with the rate η is ηR-DP and ηR-bounded-range. The sensitivity is
+    `split_sensitivity`. Source: docs/proofs.md, 'Choices' and 'Levels of a tree' (proved).
     """
     return 2 * split_sensitivity(n, criterion, alpha)
 
 
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the sensitivity of a split that paper 002 publishes.
+    """Return the published sensitivity of the score of a split (paper 002), for m records.
 
-    For m records, it is max{3, 1 + (m + 1)·G(1/(m + 1))} for the criterion G (:func:`impurity`), or
-    3 + 2α(√m − 1) for the criterion Mα. It is valid, and less than twice as large as needed.
-    Replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
+    It is max{3, 1 + (m + 1)·G(1/(m + 1))} for the criterion G (:func:`impurity`), but 3 + 2α(√m −
+    1) for the criterion Mα. It is valid, and less than twice as large as needed. The neighbours are
+    replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":
@@ -75,12 +74,13 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
 
 
 def distributed_split_published(m: int, criterion: str) -> float:
-    """Return the sensitivity of a leaf's purity gain that paper 003 publishes, for m records.
+    """Return the published sensitivity of the purity gain in a leaf of m records (paper 003).
 
-    The sensitivities for entropy, (2/m)(3 lg m + 1), and for Gini, 20/m, are valid for fixed m, but
-    at least 2 and 2.5 times as large as needed. The one for root-Gini, 10/m, is **false** for m ≥
-    27. Noise that depends on m reveals m, so a gain with this noise is never private. For
-    reproduction only. Source: papers/distributed/proofs.md, 'Gains' and 'Local scale'.
+    This is only to reproduce the paper: noise that depends on m reveals m, so a gain with this
+    noise is never private. For fixed m, the sensitivity (2/m)(3 log₂ m + 1) for entropy is at least
+    2 times as large as needed, and 20/m for Gini at least 2.5 times. The sensitivity 10/m for
+    root-Gini is **false** for m ≥ 27. Source: papers/distributed/proofs.md, 'Gains' and 'Local
+    scale'.
     """
     check_n(m)
     if criterion == "entropy":
@@ -93,7 +93,7 @@ def distributed_split_published(m: int, criterion: str) -> float:
 
 
 def check_n(n: int) -> None:
-    """Refuse a number of records below 1."""
+    """Raise ValueError if a number of records is below 1."""
     if n < 1:
         raise ValueError(f"n must be ≥ 1; got {n}")
 

@@ -1,4 +1,4 @@
-"""LazyBB: sensitivities of the weights, and so of the scores of 1-rules and trees."""
+"""Compute the sensitivities of LazyBB's weights, and of the scores of 1-rules and trees."""
 
 from __future__ import annotations
 
@@ -11,45 +11,49 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
-# The pure ε of one choice of a 1-rule is this number times ηζ, for the rate η that multiplies
-# errors, and ζ of :func:`lazybb_zeta`. Published: thesis, Theorem 2.7.2. Proved: the sensitivity of
-# the error is ζ, the range of the errors' change 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
+# The pure ε of one choice of a 1-rule is this number times ηζ: η is the factor of errors in scores,
+# and ζ is the result of :func:`lazybb_zeta`. The published number is Theorem 2.7.2 of the thesis.
+# The proved number follows from the range 2ζ of the change of errors (docs/proofs.md, 'LazyBB:
+# 1-rules').
 ONE_RULE_PUBLISHED = 4.0
 ONE_RULE_PROVED = 2.0
 
-# The pure ε, and the range, of one split of DP-TopDown in LazyBB is this number times ηζ. Published
-# and proved agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
-# its Theorem 4.2.2 is right). This ε also pays for *all* splits of one tree level together.
+# The pure ε, and the bounded range, of one split of DP-TopDown in LazyBB is this number times ηζ.
+# It also pays for *all* splits of a tree's level together. The published number is also proved:
+# Lemmas 4.2.3 and 4.2.4 of the thesis are false, but its Theorem 4.2.2 is true (docs/proofs.md,
+# 'LazyBB: trees').
 TOP_DOWN_SPLIT = 8.0
 
-# By floating-point rounding, a weight may exceed its bound by this share; ζ includes the excess.
+# The share by which floating-point rounding may raise a weight above its maximum; ζ covers it.
 DENSITY_TOLERANCE = 1e-9
 
-# Maximum relative increase of a sensitivity by the rounding of LazyBB's weights.
+# Maximum relative increase of a sensitivity by the rounding of weights to multiples of a unit;
+# parameters with a larger increase are refused.
 LARGEST_ROUNDING = 1e-3
 
 
 def lazybb_zeta(n: int, density: float) -> float:
-    """Return the largest distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
+    """Return the largest distance ζ = 1/(κn) of the normalised weights of neighbours.
 
-    The distance is the total variation on labelled points, with the *capped* projection.
-    Replace-one; also add/remove, if n is the larger of the two sizes. Source: docs/proofs.md,
-    'LazyBB: weights' (proved, attained).
+    κ is the density. The distance is the total variation of the weights, as distributions on
+    labelled points, if the *capped* projection computes them. The neighbours are replace-one, or
+    add-remove if n is the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights'
+    (proved, attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
 
 
 def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
-    """Return a bound ζ_t, for each round t, on the distance of neighbours' normalised weights.
+    """Return, for each round t, a bound ζ_t on the distance of neighbours' normalised weights.
 
-    The distance is as in :func:`lazybb_zeta`, whose bound 1/(κn) holds in all rounds. Early weights
-    are nearly equal, so that ζ_t starts at 1/n and increases. With the learning rate λ, weights of
-    round t differ by a factor of at most R = e^{2λ(t−1)}, so no weight has a share above R/(R + n −
-    1). The result is ζ_t = min{1/(κn), max{R/(R + n − 1), √R/n}}: with √R/n, it also bounds the
-    change of the unnormalised error Σμχ/(κn) of a 1-rule (μ: weights, χ: 1 for an error). √R/n
-    matters only if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md, 'LazyBB: first rounds'
-    (proved).
+    The distance is as in :func:`lazybb_zeta`, whose bound 1/(κn) holds in all rounds. In early
+    rounds weights are nearly equal, so that ζ_t starts at 1/n and increases. With the learning rate
+    λ, weights of round t differ by a factor of at most R = e^{2λ(t−1)}, so the share of a weight is
+    at most R/(R + n − 1). The result is ζ_t = min{1/(κn), max{R/(R + n − 1), √R/n}}. Due to √R/n,
+    which matters only if κ(n − 1) < 1, ζ_t also bounds the change of a 1-rule's unnormalised error:
+    the sum of the weights of wrongly predicted records, divided by κn. The neighbours are
+    replace-one. Source: docs/proofs.md, 'LazyBB: first rounds' (proved).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
@@ -58,30 +62,30 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
         raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
-    # exp(700) is near the largest float; the minimum reaches 1/(κn) long before.
+    # The limit 700 avoids an overflow of exp: for such values, the minimum below is 1/(κn) anyway.
     unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
 
 def lazybb_weight_unit(n: int) -> float:
-    """Return the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
+    """Return the unit of LazyBB's weights: 2^−b with b = min(52, 62 − ⌈log₂ n⌉).
 
     Weights are rounded up to multiples of this unit, so that the sum of n weights fits in 62 bits.
-    The kernels have the same b (``kernels.projection.fixed_point_bits``); a test compares the two.
+    The kernels compute the same b (``kernels.projection.fixed_point_bits``), as a test checks.
     """
     check_n(n)
     return 2.0 ** -min(52, 62 - (n - 1).bit_length())
 
 
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
-    """Return the smallest density at which rounding adds at most `LARGEST_ROUNDING` to ζ.
+    """Return the smallest density at which rounding increases ζ by at most `LARGEST_ROUNDING`.
 
-    With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours.
-    For unnormalised scores this weight is at most κnζ_t, which is κ in round 1, so κ must be at
-    least (n + 1)u / `LARGEST_ROUNDING`. For normalised scores (`normalise`), ζ is 1/(κn) in all
-    rounds, the share of a weight of 1, so n alone decides: the result is 0 or 1. At κ = 1 every
-    weight is 1, and nothing is rounded. Replace-one. Source: docs/proofs.md, 'Fixed-point weights'
-    (proved).
+    With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours. For
+    unnormalised scores, this weight is at most κnζ_t, which is κ in round 1: so κ must be at least
+    (n + 1)u / `LARGEST_ROUNDING`. For normalised scores (`normalise`), κnζ is 1 for any κ, so that
+    n alone decides: the result is 0 if every density is allowed, and 1 if only κ = 1 is allowed. At
+    κ = 1 every weight is 1, and nothing is rounded. The neighbours are replace-one. Source:
+    docs/proofs.md, 'Fixed-point weights' (proved).
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
     if normalise:
@@ -90,7 +94,7 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
 
 
 def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
-    """Refuse a density at which the rounding of weights invalidates LazyBB's sensitivities."""
+    """Raise ValueError if the density is below :func:`lazybb_smallest_density`."""
     _check_lazybb(n, density)
     smallest = lazybb_smallest_density(n, normalise)
     if density < smallest:
@@ -104,19 +108,20 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
 def lazybb_margins_l1(zeta: float) -> float:
     """Return the L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
-    The margin of a leaf is a − b, for the weights a and b of its labels; the pairs (a, b) of all
-    leaves have the same sensitivity. Hence ε pays for Lap(2ζ/ε) on each margin, or for labels with
-    P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved; the
-    thesis' Lap(ζ/ε), "by parallel composition", costs 2ε).
+    The margin of a leaf is a − b, where a and b are the weights of the two labels; the pairs (a, b)
+    of all leaves have the same sensitivity as the margins. So ε pays for the noise Lap(2ζ/ε) on
+    each margin, or for labels that are drawn with P(+) = σ(ε·margin/(2ζ)). The noise Lap(ζ/ε) of
+    the thesis, "by parallel composition", costs 2ε. The neighbours are replace-one. Source:
+    docs/proofs.md, 'LazyBB: trees' (proved).
     """
     return 2 * zeta
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check the assumption of the proofs that no weight exceeds its maximum.
+    """Check an assumption of the proofs: no record's weight exceeds the maximum.
 
-    `largest` is the largest weight, divided by the maximum. Raises ArithmeticError if it is above
-    1, which would be a bug of the kernels.
+    `largest` is the largest weight, divided by the maximum; `who` names the compiled loop in the
+    message. Raises ArithmeticError if `largest` is above 1, which would be a bug of the loop.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
@@ -132,12 +137,13 @@ def _check_lazybb(n: int, density: float) -> None:
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range of LazyBB's split scores' change, for all nodes of one tree level together.
+    """Return the range of the change of LazyBB's split scores, for all nodes of a level together.
 
-    The scores are −ΣF(a, b), with F(a, b) = (a + b)G(a/(a + b)) for the weights a and b of the two
-    labels, in units of κn. In these units no record weighs more than ζ
-    (:func:`lazybb_zeta_rounds`). The range is 2F(ζ, nζ); for Gini it is just below the 8ζ of
-    `TOP_DOWN_SPLIT`. Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
+    The score of a split is −ΣF(a, b) over its leaves, where a and b are the weights of the two
+    labels in units of κn, and F(a, b) = (a + b)·G(a/(a + b)) with G the :func:`impurity`. In these
+    units, the weight of a record is at most ζ (:func:`lazybb_zeta_rounds`). The range is 2F(ζ, nζ);
+    for Gini it is just below `TOP_DOWN_SPLIT` · ζ. The neighbours are replace-one. Source:
+    docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)

@@ -1,10 +1,10 @@
 """Attack releases of a table: guess one record's secret from thousands of fits.
 
-As the guarantee assumes, the attacker knows everything except one secret of one record, the canary:
-its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table with
-the canary; one half of the fits has one value of the secret, the other half the other value. The
-result depends on the exact records, so it is for their owner only; the result on a made-up table of
-the same schema and size is public.
+As the guarantee assumes, the attacker knows everything except one secret about one record, the
+canary: its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table
+with the canary: half of the fits with one value of the secret, half with the other value. The
+success of an attack on a real table depends on the exact records, so it is for their owner only.
+The success on a made-up table of the same schema and size is public.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TRIED = 200
 # Number of fits for each value of the secret of the chosen canary, to measure the attack.
 FITS = 1_000
-# Smallest number of fits for which the result is useful.
+# Smallest allowed number of fits: with fewer, the standard error exceeds 5 %.
 LEAST = 50
 # Number of fits between two reports of progress.
 AT_ONCE = 25
@@ -73,11 +73,11 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether the share of right guesses exceeds the limit by five standard errors."""
+        """Whether `right` exceeds `most` by five standard errors, which chance hardly explains."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Return the shares of false positives and of true positives, for all thresholds."""
+        """Return the rates of false positives and of true positives, one of each per threshold."""
         cuts = np.unique(np.r_[self.negative, self.positive])[::-1]
         false, true = (
             1 - np.searchsorted(np.sort(side), cuts) / len(side)
@@ -103,15 +103,16 @@ def attack(
     n_fits: int = FITS,
     progress: Callable[[float], None] | None = None,
 ) -> Attack:
-    """Attack fits of a request on a dataset, or on a made-up table of its schema.
+    """Attack fits with the learner and budget of a release: guess a record's secret from each fit.
 
     Parameters
     ----------
     request : Request
-        ε, δ, learner, settings and neighbours.
+        ε, δ, learner, hyperparameters and neighbouring relation.
     description : Description
+        The description of the dataset.
     data : Dataset or None
-        None: a made-up table, computed from public facts.
+        The dataset; None to attack fits on a made-up table (:func:`make_table`).
     n_fits : int
         Number of fits for each value of the chosen canary's secret; at least ``LEAST``.
     progress : callable, optional
@@ -120,8 +121,8 @@ def attack(
     Raises
     ------
     ReleaseError
-        If the learner can't be released, the attack does not support its neighbours, or `n_fits` is
-        too small.
+        If the learner can't be released, the neighbours are private-columns, or `n_fits` is too
+        small.
     """
     if request.relation == words.PRIVATE_COLUMNS:
         raise ReleaseError(
@@ -130,7 +131,7 @@ def attack(
         )
     if n_fits < LEAST:
         raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer show nothing")
-    check_parts(request.learner, request.parameters, description)
+    check_parts(request, description)
     estimator = make_estimator(request, description.domain)
     table = (
         make_table(description, request)
@@ -172,9 +173,10 @@ def attack(
 
 
 def make_table(description: Description, request: Request) -> Records:
-    """Return random records, drawn from public facts alone; their labels depend on their bins.
+    """Return random records with the public facts of a description; labels depend on bins.
 
-    The number of records is in the description; if it is private, `n_estimate` replaces it.
+    The number of records is in the description or, for add-remove neighbours, in the request's
+    parameter `n_estimate`.
     """
     domain, n = description.domain, description.n_rows
     if request.relation == words.ADD_REMOVE:
@@ -197,7 +199,7 @@ def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:
 
 
 def _canaries(table: Records) -> dict[str, Codes]:
-    """Return two canaries by name: the rarest bin of each column, and the most frequent one."""
+    """Return two canaries: one has the rarest bin of each column, one the most frequent bin."""
     counts = [
         np.bincount(table.codes[:, j], minlength=width)
         for j, width in enumerate(table.n_bins.tolist())
@@ -210,10 +212,10 @@ def _canaries(table: Records) -> dict[str, Codes]:
 
 
 def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator[Records]:
-    """Yield the table for both values of the secret.
+    """Yield two tables: one for each value of the secret.
 
-    `copies` copies of the canary replace the first records; for add-remove, the first table has
-    none of them.
+    `copies` copies of the canary replace the first records of `table`; for add-remove, the first of
+    the two tables has no canary.
     """
     rows = np.tile(codes, (copies, 1))
     rest = table._replace(
@@ -242,7 +244,7 @@ def _statistics(
 
 
 def _choose(negative: Floats, positive: Floats) -> tuple[float, float]:
-    """Return the threshold with the most right guesses, and their share."""
+    """Return the threshold with the most right guesses, and the share of right guesses."""
     cuts = np.unique(np.r_[negative, positive])
     shares = [((positive >= cut).mean() + (negative < cut).mean()) / 2 for cut in cuts]
     place = int(np.argmax(shares))
@@ -250,7 +252,7 @@ def _choose(negative: Floats, positive: Floats) -> tuple[float, float]:
 
 
 def draw(result: Attack) -> Figure:
-    """Draw the measured trade-off curve, and the largest one that the guarantee allows."""
+    """Draw the attack's curve of true against false positives, and the guarantee's limit on it."""
     extras.check("matplotlib", "a picture of an attack")
     from matplotlib.figure import Figure
 
@@ -270,12 +272,12 @@ def draw(result: Attack) -> Figure:
 
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
-    """Return the largest share of true positives under (ε, δ) for each share of false positives."""
-    odds = math.exp(min(epsilon, 700.0))
+    """Return the largest rate of true positives that (ε, δ) allows at each rate `false`."""
+    odds = words.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 
 
 def with_unit(request: Request, description: Description) -> Request:
-    """Return the request, with the unit of privacy and the public columns of a description."""
+    """Return the request, with the unit of privacy and the public columns of the description."""
     public = description.domain.public_names
     return replace(request, unit=description.unit, public=public)

@@ -1,4 +1,4 @@
-"""One party: the protocol of its answers, and a party in this process."""
+"""Define the interface of a party to a server, and implement it for a party in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.holder_counts import (
     Questions,
     family_counts,
@@ -21,6 +20,7 @@ from privcurve.kernels.holder_counts import (
 from privcurve.kernels.random_trees import DrawnTrees, residuals, sum_leaves
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.sealed import kernel, open_values, seal
@@ -28,11 +28,10 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# A party caches the counts of at most this number of nodes: two suffice for the two children of a
-# split.
+# Number of nodes whose counts a party caches: two suffice, for the two children of the last split.
 KEPT = 2
 
-# The answer of `best`, in place of a position, for a node with fewer than two records.
+# The answer of `best` in place of a question, if a node has fewer than two records.
 NONE = -1
 
 
@@ -40,73 +39,77 @@ class Ballot(NamedTuple):
     """How a party chooses the question for which it votes, by noisy scores."""
 
     # `exponential` (proved): the score of a question is −F, where F is the sum of
-    # :func:`weighted_impurity` over both sides of its split; the probability of a question is
-    # proportional to e^(rate · score). `laplace` (published): the score is the purity gain of
-    # :func:`family_gains`, with noise of the scale that :func:`published_scale` returns.
+    # :func:`weighted_impurity` over both sides of its split, and the probability of a question is
+    # proportional to e^(rate · score). `laplace` (published): the score is the purity gain by
+    # :func:`family_gains`, and the question with the largest sum of score and noise is chosen;
+    # :func:`published_scale` is the noise scale.
     mechanism: str
-    criterion: str  # a name of `CRITERIA`
-    rate: float  # infinite without noise
-    what: str = ""  # the ledger entry that pays for the vote
+    criterion: str  # name of an impurity in `CRITERIA`
+    rate: float  # factor of scores; infinite means no noise
+    what: str = ""  # name of the vote's ledger entry
 
 
 class Holder(Protocol):
-    """A party's answers to a server. Every answer is a message, including noise."""
+    """Interface of a party to a server. Every answer is a message, and noise is already added."""
 
     @property
     def size(self) -> int:
-        """Return the number of records, which is public."""
+        """Return the party's number of records, which is public."""
 
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node: records that answer no go to node `left`, the others to `left + 1`."""
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return the position of the chosen question, encoded by :func:`encode_vote`: (1,)."""
+        """Return the question for which the party votes, encoded by :func:`encode_vote`."""
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Return the position of the question with the largest noisy gain, and that gain: (2,)."""
+        """Return the position and the noisy gain of the question with the largest noisy gain."""
 
     def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count a node's records by class and bin: (n_classes, all bins of the columns)."""
+        """Count a node's records by class and bin: shape (n_classes, total bins of `columns`)."""
 
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Count the families of `family_counts`: (n_nodes, n_questions, 3 · n_classes + 2)."""
+        """Return `family_counts` of each node's `questions`, with noise.
+
+        The shape is (n_nodes, n_questions, 3 · n_classes + 2).
+        """
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records in each node: (n_nodes,)."""
+        """Count the records in each node: shape (n_nodes,)."""
 
     def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records in each node by class: (n_nodes, n_classes)."""
+        """Count the records in each node by class: shape (n_nodes, n_classes)."""
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
-        """Add up residuals and their norms by leaf: (n_trees, n_leaves, n_outputs + 1)."""
+        """Add up residuals and their norms by leaf: shape (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
-        """Add to each record's score the values of the leaves that it reaches in the last trees."""
+        """Add to each record's score the values of its leaves in the trees of the last round."""
 
 
 class HolderRows(NamedTuple):
-    """The rows of a party."""
+    """Rows of a party with their classes and numbers of records."""
 
-    bins: NDArray[Any]  # (n_rows, n_columns)
-    classes: Ints  # (n_rows,): the position of each row's class
-    counts: Ints  # (n_rows,): the number of records that each row represents
+    bins: NDArray[Any]  # (n_rows, n_columns): bins, numbered consecutively over all columns
+    classes: Ints  # (n_rows,): the position of each row's class in the list of classes
+    counts: Ints  # (n_rows,): the number of records that are equal to each row
 
 
 def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
-    """Encode the position of the chosen question as a vote.
+    """Encode the position of the chosen question as an array with one integer.
 
-    A vote has two bytes, or four if there are more than 2^16 questions.
+    The integer has two bytes, or four if there are more than 2^16 questions.
     """
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
 def published_scale(size: int, criterion: str, rate: float) -> float:
-    """Return 2Δ(m)/rate, the published scale of the noise of a gain; 0 at an infinite rate.
+    """Return 2Δ(m)/rate, the published noise scale of a gain; it is 0 at an infinite rate.
 
-    Δ(m) is the published sensitivity of a gain. m is `size`, the number of records in the node, but
-    at least 2, as all gains of fewer records are 0 or −1.
+    Δ(m) is the published sensitivity of a gain at a node with m records. m is `size`, but at least
+    2, because a gain of fewer records is always 0 or −1.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
@@ -116,8 +119,8 @@ def leaf_sums(
 ) -> tuple[Ints, Ints]:
     """Return the leaf of each row in each tree, and the sums of clipped residuals by leaf.
 
-    The leaves have the shape (n_trees, n_rows), the sums (n_trees, n_leaves, n_outputs + 1). The
-    sums are integers, in units of `trees.unit`.
+    The leaves have the shape (n_trees, n_rows), the sums (n_trees, n_leaves, n_outputs + 1), where
+    the last entry is the sum of the residuals' norms. Sums are integers, in units of `trees.unit`.
     """
     n_inner = trees.columns.shape[1]
     leaves = find_leaves(rows.bins, trees.trees())
@@ -135,12 +138,10 @@ def _leaf_answers(
     trees: DrawnTrees,
     n_classes: int,
 ) -> tuple[Ints, Floats]:
-    """Add the last trees' values to `scores`; return each row's leaf in each of `trees`, and sums.
+    """Update the scores of rows, and return the rows' leaves in `trees` and sums of residuals.
 
-    The sums are of clipped residuals by leaf, as in :func:`leaf_sums`, but floats.
-
-    `leaves` and `values` are the rows' leaves in the last trees and the values of these leaves;
-    None before the first trees.
+    The update adds `values` of the rows' `leaves` in the previous trees to `scores`; both are None
+    before the first trees. The sums by leaf are as in :func:`leaf_sums`, but floats.
     """
     if leaves is not None and values is not None:
         add_leaves(leaves, values, scores)
@@ -163,11 +164,12 @@ def _zeros(counts: Ints, n_outputs: int) -> Floats:
 
 
 class _Counts(NamedTuple):
-    """Counts of the records in one node."""
+    """Exact numbers of the records in one node."""
 
-    table: Ints  # (n_classes, n_bins), bins numbered through all columns
-    totals: Floats  # (n_classes,)
-    yes: Floats  # (n_questions, n_classes): records that answer yes
+    # (n_classes, n_bins): by class and bin; bins are numbered consecutively over all columns
+    table: Ints
+    totals: Floats  # (n_classes,): by class
+    yes: Floats  # (n_questions, n_classes): records that answer yes, by question and class
 
 
 def _table(rows: HolderRows, node: Ints, n_classes: int, width: int) -> Ints:
@@ -189,7 +191,7 @@ _table_kernel = kernel(_table)
 
 
 class LocalHolder:
-    """A party in this process: `Holder` describes its methods.
+    """A party in this process; :class:`Holder` describes its methods.
 
     `door` is the curator that draws the party's noise, or the seed of a new curator.
     """
@@ -201,8 +203,7 @@ class LocalHolder:
         self.questions = questions
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
-        # This opens a sealed value. That is allowed, because each party's number of records is
-        # public.
+        # A sealed value may be opened here, because each party's number of records is public.
         self._size = int(open_values(rows.counts).sum())
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))
@@ -214,17 +215,17 @@ class LocalHolder:
 
     @property
     def size(self) -> int:
-        """Return the number of records."""
+        """Return the party's number of records."""
         return self._size
 
     def split(self, node: int, question: int, left: int) -> None:
-        """Split a node into nodes `left` and `left + 1`."""
+        """Split a node's records into nodes `left` (answer no) and `left + 1` (answer yes)."""
         column, low, high = (part[question] for part in self.questions[:3])
         parts = _part_kernel(self.rows.bins, self._nodes.pop(node), column, low, high)
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Return the encoded position of the chosen question."""
+        """Return the question for which the party votes, encoded by :func:`encode_vote`."""
         _, totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:
@@ -232,13 +233,13 @@ class LocalHolder:
             scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
             scores = _risks_kernel(totals, yes, place)
-            # At a rate of 0 all questions are equally likely.
+            # A rate of 0 means that no record can change a score: all questions are equally likely.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
         return encode_vote(self.curator.choose(call, scores), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Return the position of the question with the largest noisy gain, and that gain.
+        """Return the position and the noisy gain of the question with the largest noisy gain.
 
         The position is `NONE` if the node has fewer than two records.
         """
@@ -253,7 +254,7 @@ class LocalHolder:
         return np.array([chosen, noisy[chosen]])
 
     def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records of a node by class and bin of the given columns."""
+        """Count the records of a node by class, and by bin of the given columns, with noise."""
         starts = self.questions.starts
         if node in self._kept:
             table = self._kept[node].table
@@ -266,7 +267,7 @@ class LocalHolder:
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Count the families of `family_counts` for each question of each node."""
+        """Return `family_counts` of the given questions at each node, with noise."""
         exact = []
         for node, of_node in zip(nodes, questions, strict=True):
             _, totals, yes = self._count(node)
@@ -276,19 +277,19 @@ class LocalHolder:
         return release.messages(np.array(exact), self.curator)
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records in each node."""
+        """Count the records in each node, with noise."""
         exact = [self.rows.counts[self._nodes[node]].sum() for node in nodes]
         return release.messages(np.array(exact), self.curator)
 
     def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
-        """Count the records in each node by class."""
+        """Count the records in each node by class, with noise."""
         classes, counts = self.rows.classes, self.rows.counts
         of_nodes = [self._nodes[node] for node in nodes]
         exact = [np.bincount(classes[rows], counts[rows], self.n_classes) for rows in of_nodes]
         return release.messages(np.array(exact), self.curator)
 
     def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
-        """Add up residuals and their norms by leaf."""
+        """Add up residuals and their norms by leaf, with noise."""
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
@@ -299,7 +300,7 @@ class LocalHolder:
         return release.message(exact, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Store the values of the last trees' leaves; the next `leaves` adds them to scores."""
+        """Store the values of the last trees' leaves, which the next `leaves` adds to scores."""
         self._values = values
 
     def _count(self, node: int) -> _Counts:

@@ -1,4 +1,4 @@
-"""A party of random trees with partitioned records, which do not fit into memory."""
+"""Implement a party of random trees whose records are partitioned and do not fit into memory."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Records
-from privcurve.holders.holder import HolderRows, leaf_sums
-from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
-from privcurve.parts import PartedRecords, Totals
+from privcurve.learners.holders.holder import HolderRows, leaf_sums
+from privcurve.learners.holders.sums import MessageNoise
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.parts import PartedRecords, Totals
 
-# Number of rows that are added up at once; it limits the memory for bins and residuals.
+# Number of rows that are processed at once; it limits the memory for their bins and residuals.
 CHUNK = 65_536
 
 
 class Round(NamedTuple):
-    """The trees of a finished round, and the contributions of their leaves to the scores."""
+    """The trees of a finished boosting round, and their leaves' contributions to the scores."""
 
     trees: DrawnTrees
     values: Floats
 
 
 class LeafRows:
-    """Rows of one part, with their scores. Each call first adds the rounds since the last call."""
+    """Rows of one part of the records, with their scores after the rounds so far."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
@@ -37,9 +37,9 @@ class LeafRows:
         self._n_rounds = 0
 
     def leaves(self, rounds: tuple[Round, ...], trees: DrawnTrees) -> Ints:
-        """Return the sums of residuals in the leaves of `trees`, in `trees.unit`.
+        """Return the sums of residuals in the leaves of `trees`, in units of `trees.unit`.
 
-        `rounds` are all rounds so far; they determine the scores.
+        `rounds` are all finished rounds; the method first adds rounds that are new to the scores.
         """
         codes, labels, counts, n_bins = self._records
         n_inner = trees.columns.shape[1]
@@ -50,7 +50,7 @@ class LeafRows:
             for past in rounds[self._n_rounds :]:
                 leaves = find_leaves(bins, past.trees.trees()) - n_inner
                 add_leaves(leaves, past.values, self._scores[chunk])
-            # If there are two classes, their labels −1 and +1 become the class positions 0 and 1.
+            # With two classes, convert the labels −1 and 1 to the class positions 0 and 1.
             classes = np.maximum(labels[chunk], 0).astype(np.int64)
             rows = HolderRows(bins, classes, counts[chunk])
             _, sums = leaf_sums(rows, self._scores[chunk], trees, self._n_classes)
@@ -60,7 +60,10 @@ class LeafRows:
 
 
 class PartedHolder:
-    """A `Holder` for random trees: adds up the parts' sums in leaves, then adds the noise."""
+    """A party with the interface `Holder` for random trees, whose records are in parts.
+
+    It adds up the sums over all parts, and then adds the noise once.
+    """
 
     def __init__(self, records: PartedRecords, n_classes: int, curator: Curator) -> None:
         self.size = records.n
@@ -75,5 +78,5 @@ class PartedHolder:
         return release.message(exact * trees.unit, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Store the values of the last trees' leaves; the next `leaves` adds them to scores."""
+        """Store the values of the last trees' leaves, which the next `leaves` adds to scores."""
         self._rounds.append(Round(self._trees, values))

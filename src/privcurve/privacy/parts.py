@@ -1,12 +1,13 @@
-"""Partitioned records on disk, and engines that add up the answers of all parts.
+"""Read partitioned records from disk, and add up the answers of all parts to a question.
 
-A learner that sees records only through sums of whole numbers does not need all records in one
-memory. An engine answers each question of the learner for each part, in any process that can read
-the part, and adds up the answers. The sum is exact: the order of the additions and the partition do
-not change it. :mod:`privcurve.privacy.curator` adds noise once, to the sum.
+A *question* is a method of an object that holds the records of one part; its *answer* is a whole
+number, or an array of them. A learner that sees records only through sums of such answers does not
+need all records in one memory. An engine asks all parts, in threads or on several machines, and the
+answers are added up. The sum is exact: neither the partition nor the order of the additions changes
+it. :mod:`privcurve.privacy.curator` adds noise once, to the sum.
 
 An answer depends only on the records of a part and on the question. So if a worker is lost, another
-worker reads its part again, and needs no other state.
+worker reads its part again, and nothing else has to be restored.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# A function that makes an object from records. The object answers questions about the records: a
-# question is the name of one of its methods.
+# Makes, from records, the object whose methods answer questions about these records.
 Make = Callable[[Records], Any]
 
-# Seconds to wait for the answer of a scheduler, and for its first worker.
+# Maximum number of seconds to wait for the scheduler, or for a worker. A process may take some
+# seconds to start.
 WAIT = 30
 
 PACKAGE = "privcurve"
@@ -49,18 +50,18 @@ VERSION = metadata.version(PACKAGE)
 
 
 class PartError(ExpectedError, RuntimeError):
-    """Partitioned records can't be read, or an engine is not available."""
+    """A part can't be read, or an engine is not available."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of encoded records on disk, in memory-mapped NumPy files."""
 
-    # The file of the codes, of shape (n_columns, n_rows); the labels are in a second file
-    # (`labels_of`). All workers need the files at the same path.
+    # Path of the file of the bins, of shape (n_columns, n_rows); the labels are in a second file
+    # (`labels_of`). All workers must find the files at the same path.
     path: str
     n_rows: int
-    sha256: str  # checksum of both files, in hex
+    sha256: str  # SHA-256 of both files, in hex
     n_bins: tuple[int, ...]  # number of bins of each column; public
 
     @property
@@ -69,7 +70,7 @@ class Part:
         return self.n_rows
 
     def labels(self) -> NDArray[Any]:
-        """Return the labels of all records."""
+        """Return the labels of all records of the part."""
         return self._read(labels_of(Path(self.path)), None)
 
     def _read(self, path: Path, mode: Literal["r"] | None) -> NDArray[Any]:
@@ -80,7 +81,7 @@ class Part:
                 f"{path} can't be read: {error.strerror or error}. All workers need the encoded "
                 "records at the same path"
             ) from None
-        except (ValueError, EOFError):  # the file is truncated, or lacks NumPy's header
+        except (ValueError, EOFError):  # the file is truncated, or is not a NumPy file
             raise self._changed() from None
         return array
 
@@ -90,7 +91,10 @@ class Part:
         )
 
     def records(self) -> Records:
-        """Return the records; raise PartError if they are missing or changed."""
+        """Return the records of the part.
+
+        Raises PartError if the files are missing or have changed.
+        """
         path = Path(self.path)
         codes, labels = self._read(path, "r"), self.labels()
         if digest_of(path) != self.sha256:
@@ -101,14 +105,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartSubset:
-    """Some records of a part, such as the training records of a split."""
+    """A subset of the records of a part, such as the training records of a split."""
 
     part: Part
     chosen: NDArray[np.bool_]  # (n_rows,): whether each record is chosen
 
     @property
     def path(self) -> str:
-        """The file of the part."""
+        """Path of the file of the part."""
         return self.part.path
 
     @property
@@ -117,17 +121,17 @@ class PartSubset:
         return int(self.chosen.sum())
 
     def records(self) -> Records:
-        """Return all rows of the part; the counts of rows that are not chosen are 0."""
+        """Return all records of the part; records that are not chosen have the count 0."""
         return self.part.records()._replace(counts=self.chosen.view(np.int8))
 
 
 def labels_of(path: Path) -> Path:
-    """Return the path of the labels of a part, from the path of its codes."""
+    """Return the path of the labels of a part; `path` is the path of the bins."""
     return path.with_suffix(f".labels{path.suffix}")
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256, in hex, of both files of a part."""
+    """Return the SHA-256, in hex, of the two files of a part; `path` is the path of the bins."""
     digest = hashlib.sha256()
     for file in (path, labels_of(path)):
         with file.open("rb") as stream:
@@ -137,9 +141,10 @@ def digest_of(path: Path) -> str:
 
 
 class OpenPart:
-    """A part in one process, with the object that answers questions about its records.
+    """A part that is opened in a process, and the object that answers questions about its records.
 
-    A pickle of it contains only the arguments of its constructor: no record leaves the process.
+    The part is read at the first question. A pickle contains only the arguments of the constructor,
+    so that no record leaves the process.
     """
 
     def __init__(self, part: Part | PartSubset, make: Make, version: str = VERSION) -> None:
@@ -159,10 +164,10 @@ class OpenPart:
         return f"Held({Path(self._part.path).name})"
 
     def ask(self, question: str, arguments: tuple[object, ...]) -> Any:
-        """Return the result of the method `question` for the records of the part."""
+        """Return the answer of the part: the result of the method `question`."""
         with self._lock:
-            # `_begun` stays None if the answer fails: the state may be half changed, so that the
-            # next question must begin with a new one.
+            # If the method fails, its object may be half changed. `_begun` is then None, so that
+            # the next question makes a new object.
             with np.errstate(all="ignore"):  # NumPy has a separate error state in each thread
                 records, state = self._begun or self._begin()
                 self._begun = None
@@ -177,31 +182,31 @@ class OpenPart:
 
 
 def _give_back(mapped: NDArray[Any]) -> None:
-    """Let the system free the memory of a mapped file, which is read again when needed."""
+    """Let the system free the memory of a mapped file; it reads the file again when needed."""
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
-    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):  # not on Windows
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):  # Windows has no madvise
         base.madvise(mmap.MADV_DONTNEED)
 
 
 class Threads:
     """An engine that asks parts in `n` threads of this process, by default one thread per core.
 
-    The compiled loops that answer questions run concurrently.
+    Compiled loops release Python's lock, so that they run at the same time.
     """
 
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return an object for each part; it opens the part at its first question."""
+        """Return an :class:`OpenPart` for each part; a part is read at its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
         self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
-        """Yield the answer of each part to a question."""
+        """Yield the answer of each part to a question, in the order of the parts."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
 
     def close(self) -> None:
@@ -212,9 +217,9 @@ class Threads:
 class Cluster:
     """An engine that asks parts on the workers of Dask; it must be closed.
 
-    An answer depends only on its question and part. So if a worker is lost, Dask asks another one,
-    which opens the part again: no other state has to be restored. `scheduler` is the address of a
-    scheduler, such as ``tcp://10.0.0.1:8786``; without it, workers are started on this machine.
+    `scheduler` is the address of a scheduler, such as ``tcp://10.0.0.1:8786``; without it, workers
+    are started on this machine. If a worker is lost, Dask asks another one, which opens the part
+    again.
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
@@ -230,13 +235,13 @@ class Cluster:
             where = scheduler or "this machine"
             self.close()
             raise PartError(
-                f"Dask has no workers at {where}: {error}. Start them: dask scheduler, and on "
-                "each machine dask worker tcp://…"
+                f"Dask has no workers at {where}: {error}. Start them: run `dask scheduler`, "
+                "and on each machine `dask worker tcp://…`"
             ) from None
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def _check_versions(self) -> None:
-        """Raise PartError if the scheduler or a worker runs another version of privcurve."""
+        """Raise PartError if the scheduler or a worker has another version of privcurve."""
         ask = (metadata.version, PACKAGE)
         try:
             versions = {
@@ -256,11 +261,11 @@ class Cluster:
             self._client.close()
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[Any]:
-        """Return a handle for each part on a worker."""
+        """Open each part on a worker; return Dask futures of the :class:`OpenPart` objects."""
         return [self._client.submit(OpenPart, part, make, VERSION, pure=False) for part in parts]
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield the answer of each part to a question."""
+        """Yield the answer of each part to a question, in the order of the parts."""
         try:
             places = self._client.who_has(held)
             futures = [
@@ -271,7 +276,7 @@ class Cluster:
                     arguments,
                     pure=False,
                     key=f"ask-{uuid4().hex}",
-                    # Ask the worker that has the part, or another one if that worker is lost.
+                    # Ask the worker that has opened the part, or another worker if it is lost.
                     workers=places.get(one.key) or None,
                     allow_other_workers=bool(places.get(one.key)),
                 )
@@ -284,7 +289,7 @@ class Cluster:
             raise PartError(f"Dask could not query all parts: {why}") from None
 
     def _wait(self, futures: Sequence[object]) -> None:
-        """Wait for answers; raise TimeoutError if all workers are lost and none starts again."""
+        """Wait for all answers; raise TimeoutError if no worker is left and none starts."""
         from distributed import wait
 
         while True:
@@ -297,7 +302,7 @@ class Cluster:
                 return
 
 
-# An engine opens parts (`hold`), and asks all of them a question (`ask`).
+# An engine opens parts (`hold`), and yields their answers to a question (`ask`).
 Engine = Threads | Cluster
 
 
@@ -305,7 +310,8 @@ Engine = Threads | Cluster
 def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
     """Open an engine by its name, ``local`` or ``dask``; close it at the end of the context.
 
-    Raises PartError if Dask is not installed, or none of its workers is reachable.
+    `scheduler` is the address of a Dask scheduler. Raises PartError if Dask is not installed, or if
+    it has no workers.
     """
     engine = Cluster(scheduler) if name == DASK else Threads()
     try:
@@ -315,7 +321,7 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
 
 
 class SealedParts:
-    """Parts in a private fit, which may not read their records: only :class:`Totals` asks them."""
+    """The parts of a private fit, which a learner can ask through :class:`Totals`, but not read."""
 
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
@@ -326,12 +332,12 @@ class SealedParts:
 
 @dataclass(frozen=True)
 class PartedRecords:
-    """Partitioned records on disk, the counterpart of :class:`~privcurve.coding.Records`."""
+    """Partitioned records on disk; records in memory are :class:`~privcurve.coding.Records`."""
 
-    parts: tuple[Part | PartSubset, ...] | SealedParts  # their order does not matter
+    parts: tuple[Part | PartSubset, ...] | SealedParts  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
-    learner: str = ""  # name of the learner whose private fit seals the answers; empty: not sealed
+    learner: str = ""  # name of the learner, if a private fit seals the answers; else empty
     counted: bool = True  # whether the number of records is public
 
     @property
@@ -347,7 +353,12 @@ class PartedRecords:
 
 
 class SealedRecords(Records):
-    """Records that a private fit sealed; their number is public unless `_n` is None."""
+    """Records that a private fit has sealed.
+
+    `_n` is the number of records if it is public, else None. `_exact` has the unsealed records; it
+    is None if a learner made these records, by replacing arrays. `_batch` is the name of the batch
+    of a sample.
+    """
 
     _n: int | None
     _learner: str
@@ -361,22 +372,22 @@ class SealedRecords(Records):
 
     @property
     def batch(self) -> str:
-        """The name of the batch, if these records are a sample of a fit's records; else empty."""
+        """Name of the batch if these records are a random sample of a fit's records; else ""."""
         return self._batch
 
     @property
     def n(self) -> int:
-        """Number of records."""
+        """Number of records; raises SealedError if it is not public."""
         if self._n is None:
             raise SealedError(self._learner, NUMBER)
         return self._n
 
     @property
     def exact(self) -> Records:
-        """The unsealed records of the fit; a curator takes rows from them.
+        """The unsealed records, from which a curator takes rows.
 
-        The learner does not see these arrays, so that it can't overwrite them. Raises SealedError
-        if the learner has replaced a part of the records.
+        The learner has no access to these arrays, and so can't change them. Raises SealedError if
+        the learner has replaced some of the sealed arrays.
         """
         if self._exact is None:
             what = "rows of records with a replaced part"
@@ -384,7 +395,7 @@ class SealedRecords(Records):
         return self._exact
 
     def as_batch(self, drawn: Records, name: str) -> SealedRecords:
-        """Seal `drawn`, a sample of these records, as the batch `name`; its size is sealed, too."""
+        """Seal `drawn`, a random sample of these records, and its size, as the batch `name`."""
         codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
         made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
         made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name
@@ -400,18 +411,22 @@ class SealedRecords(Records):
         return sealed_records(super()._replace(**changes), self._learner, self._n)
 
     def trusted(self) -> SealedRecords:
-        """Mark these records as made by the library from the records of a fit, and return them.
+        """Mark these records as made by the library, not by a learner, and return them.
 
         Only marked records have :attr:`exact`.
         """
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # Copy n_bins: the bounds of rows depend on it, and a learner could change the original.
+        # Copy n_bins: the bounds of rows depend on it, and a learner could change the original
+        # array.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
-    """Seal records for the fit of a learner; `n` is their number if it is public, else None."""
+    """Seal in-memory records for the private fit of a learner.
+
+    `n` is the number of records if it is public, else None.
+    """
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
@@ -422,7 +437,7 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 def seal_records(learner: str, records: Any, counted: bool) -> Any:
     """Seal records, in memory or partitioned, for the private fit of a learner.
 
-    `counted`: whether the number of records is public.
+    `counted` says whether the number of records is public.
     """
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
@@ -439,8 +454,8 @@ def _open_parts(
 class Totals:
     """Answers questions about all records, in memory or partitioned.
 
-    `make` makes the object that answers questions about some records. The answer for all records is
-    the sum of the answers of the parts. If records are partitioned, `make` must be picklable, and
+    `make` makes, from some records, the object whose methods are the questions. If the records are
+    partitioned, the answer is the sum of the answers of the parts; `make` must be picklable, and
     answers must be whole numbers or arrays of them.
     """
 
@@ -448,7 +463,7 @@ class Totals:
         self._engine: Engine | None = None
         self._learner, self._make = records.learner, make
         if isinstance(records, Records) and records.batch:
-            what = "totals of a sampled batch, which their sums do not name"
+            what = "totals of a sampled batch, which do not carry the name of the batch"
             raise SealedError(self._learner, what, "take sums of rows (curator.rows)")
         if isinstance(records, PartedRecords):
             self._engine = records.engine
@@ -459,9 +474,10 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum over all parts of the result of the method `question`.
+        """Return the result of the method `question` for all records: the sum over all parts.
 
-        If the method declares bounds (`sums.adds`), the result is a sum with these bounds.
+        In a private fit, the sum is sealed. If the method declares bounds (`sums.adds`), the sum
+        has these bounds, from which its sensitivity follows.
         """
         rows = getattr(self._make, "func", self._make)
         bounds = getattr(getattr(rows, question, None), "bounds", None)
@@ -487,7 +503,8 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # not sealed: the error is about files and machines, not about records
+            # not sealed, because the error is about files and machines, not about records
+            return error
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

@@ -1,17 +1,19 @@
-"""The contract of a release: released files depend only on the answers of curators.
+"""Check that the files of a release depend on the records only through the answers of curators.
 
-The check releases two distant tables (`distant`) with equal answers. Then these outputs must have
-equal bytes: the model's file, its card (except for the date), the outputs of ``explain`` and
-``export``, and the result of ``privcurve evaluate --epsilon``. Also, each curator must have its own
-random stream, the budget ledger must charge the costs of all curators, and exact values of
-neighbours must differ by no more than announced.
+The check makes releases of two distant tables (`distant`), with the same answers of curators. Then
+these outputs must have equal bytes: the model's file, its card (except for the date), the outputs
+of ``explain`` and ``export``, and the result of ``privcurve evaluate --epsilon``. Also, each
+curator must have its own random stream, the budget ledger must charge the costs of all curators,
+and exact values on neighbouring tables must differ by no more than the announced sensitivities.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +34,7 @@ from privcurve.audit.replay_fits import (
     BreachError,
     Replay,
 )
+from privcurve.errors import end_with_reader
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.registry import TUNED
@@ -50,8 +53,8 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-# Numbers of records for training and testing, ε, and the share of held-out records: large enough
-# that measures exceed their noise.
+# Numbers of records of the two files, ε, and the share of held-out records: all are large enough
+# for the measures of the model to exceed their noise.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
 # Name of the ledger entry of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
@@ -73,12 +76,11 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-# Number of lines of each person in the table, and largest number of records of a person in a
-# training.
+# Number of records of each person in the table, and the maximum that a training takes of them.
 LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
-# Variants of the description. The learner `OF_ALL_KINDS` is tried with all of them, other learners
-# with the first only.
+# Kinds of the description, and the keys that each kind changes. To save time, only the learner
+# `OF_ALL_KINDS` is tried with all kinds, other learners with the first.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
@@ -98,10 +100,11 @@ Line = tuple[Any, ...]
 
 
 def requests(learner: str) -> Iterator[tuple[Request, str]]:
-    """Yield the requests to check for a learner, each with the kind of its description.
+    """Yield the requests to check for a learner, each with a key of `KINDS`.
 
-    They cover each relation and kind of δ that the learner offers. `learner` may also be
-    ``choose``. Raises ValueError if the learner can't be released.
+    There is a request for each neighbouring relation that the learner supports, with δ = 0 and with
+    δ > 0 if it supports them. `learner` may also be ``choose``. Raises ValueError if the learner
+    can't be released.
     """
     entry = registry.entry(TUNED if learner == CHOOSE else learner)
     if learner not in releasable():
@@ -116,7 +119,7 @@ def requests(learner: str) -> Iterator[tuple[Request, str]]:
 
 
 def releasable() -> list[str]:
-    """Return the names of the learners that can be released, and ``choose``."""
+    """Return the names that a release accepts: learners, and ``choose``, which picks a learner."""
     names = [
         name
         for name, entry in LEARNERS.items()
@@ -126,7 +129,10 @@ def releasable() -> list[str]:
 
 
 def check_release(request: Request, kind: str = "") -> BreachError | None:
-    """Release distant and neighbouring tables with the same answers; return the first fault."""
+    """Release distant and neighbouring tables with the same answers; return the first breach.
+
+    `kind` is the description's key in `KINDS`. Returns None if the release keeps the contract.
+    """
     relation, streams = request.relation, set[str]()
     case = Case(request.learner, {}, at_most=AT_MOST if kind == PERSONS else None)
     try:
@@ -153,8 +159,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # If the part or party of a record depends on all rows, a changed record also moves
-                # other records, so the changes are larger than the sensitivities.
+                # If the fit deals records to parts or parties, a changed record may also move other
+                # records to another part, so the changes may exceed the sensitivities.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -163,7 +169,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
 
 
 def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> None:
-    """Check that a changed record affects either the training or the hold-out, not both."""
+    """Raise BreachError if a changed record affects both the training and the hold-out."""
     moved = {
         _is_of(leader, holdout.WHAT)
         for leader, follower in zip(leaders, followers, strict=True)
@@ -176,7 +182,7 @@ def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> N
 
 
 def _one() -> tuple[list[Line], list[Line]]:
-    """Return a table of many different records, for training and for testing."""
+    """Return a training and a test table of many different records."""
     train, test = (
         [
             # Some ages are out of bounds and get clipped.
@@ -195,7 +201,11 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return a distant table: equal records, except for one person and for public values."""
+    """Return a distant training and test table: records are equal, except for one person's labels.
+
+    Under private-columns, all public values are as in :func:`_one`. Under add-remove, the training
+    table has half as many records.
+    """
     public = relation == PRIVATE_COLUMNS
     train, test = (
         [
@@ -208,12 +218,10 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
 
 
 def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line], list[Line]]:
-    """Return the tables of :func:`_one` with the `n_lines` records of one person changed.
-
-    Under add-remove, these records are left out instead; `n_after` is 0 then.
+    """Return the tables of :func:`_one`, but with `n_lines` records of one person changed in each.
 
     In the training table, `n_after` records follow the changed ones; in the test table, the changed
-    records are the last.
+    records are the last. Under add-remove, the last `n_lines` records of both tables are left out.
     """
     sides = _one()
     for part, after in zip(sides, (n_after, 0), strict=True):
@@ -228,14 +236,17 @@ def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line
 
 @contextlib.contextmanager
 def _folder_of(relation: str, kind: str, tables: Mapping[str, list[Line]]) -> Iterator[None]:
-    """Work in a temporary folder that has only the tables and their description."""
+    """Make the working folder a temporary one, which has only the tables and their description.
+
+    `kind` is the description's key in `KINDS`.
+    """
     description = {**DESCRIPTION, **KINDS[kind]}
     kept = {name: len(lines) for name, lines in tables.items()}
     if kind == PERSONS:
         kept = {name: n * AT_MOST // LINES for name, n in kept.items()}
     description |= {"n_rows": kept[TABLE], "n_test": kept[TEST]}
     if relation == PRIVATE_COLUMNS:
-        # A budget can't be for private-columns neighbours.
+        # Leave out the budget, which can't be for private-columns neighbours.
         description |= {"public": ["town"], "public_label": True}
     else:
         description["budget"] = {"epsilon": 9, "delta": 0.5, "neighbours": relation}
@@ -257,10 +268,10 @@ def _release(
     leaders: Sequence[Replay],
     streams: set[str],
 ) -> tuple[list[Replay], Mapping[str, str]]:
-    """Release a table; return the replays, and the released texts by their names.
+    """Make a release with replays as curators; return the replays, and the released texts by name.
 
-    Curators repeat the answers of `leaders`, if there are any. `streams` has the states of all
-    streams used so far: a new curator must not use one of them again.
+    The replays repeat the answers of `leaders`, if there are any. `streams` has the states of the
+    random streams of all curators so far: a new curator must not use one of them again.
     """
     used: list[Replay] = []
 
@@ -323,8 +334,8 @@ def _release(
             )
     size = AT_MOST if kind == PERSONS else 1
     for name in ("epsilon", "delta"):
-        # A record is in the training or in the hold-out: the larger of the two costs counts, plus
-        # the cost of the evaluation.
+        # Each record is either in the training or in the hold-out. So a person pays the larger of
+        # these two costs, plus the cost of the evaluation.
         fit = [one for one in used if not _is_of(one, holdout.WHAT) and not _is_of(one, EVALUATED)]
         held = [one for one in used if _is_of(one, holdout.WHAT)]
         others = [one for one in used if _is_of(one, EVALUATED)]
@@ -367,3 +378,32 @@ def _around(one: str, other: str) -> str:
     sides = enumerate(zip(one, other, strict=False))
     k = next((k for k, (left, right) in sides if left != right), min(len(one), len(other)))
     return " and ".join(repr(line[max(0, k - 40) : k + 40]) for line in (one, other))
+
+
+@end_with_reader
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check releases of learners; return 0, 1 if one breaks the contract, 2 for bad arguments."""
+    parser = argparse.ArgumentParser(
+        prog="python -m privcurve.releases.contract",
+        description="Release two distant tables with the same answers, and check that the model's "
+        "file, its card and a noisy evaluation are the same. By default, try all learners that can "
+        "be released.",
+    )
+    parser.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
+    broken = tried = 0
+    try:
+        for name in parser.parse_args(arguments).learners or releasable():
+            for request, kind in requests(name):
+                breach = check_release(request, kind)
+                broken, tried = broken + (breach is not None), tried + 1
+                words = ", ".join(filter(None, (request.relation, f"{request.delta:g}", kind)))
+                print(f"{name} ({words}): {breach or 'releases what follows from answers'}")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{tried - broken} of {tried} releases keep the contract.")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

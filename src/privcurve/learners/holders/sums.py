@@ -1,4 +1,4 @@
-"""Noise of a sum over parties: who adds the noise, and what the server sees."""
+"""Calibrate the noise of a sum over parties: who adds the noise, and what the server sees."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# Rings of secure sums, which add integers modulo 2^bits: the number of bits of the ring, and how
-# many of them a number may use. In the ring of 64 bits a number may use only 50, because
-# floating-point numbers are exact to 53 bits. A sum takes the first ring that is fine enough.
+# Rings of secure sums, which add integers modulo 2^bits. The keys are numbers of bits; the values
+# are the bits that a number may use. With 64 bits it is only 50, because a float64 is exact up to
+# 53 bits. A sum takes the first ring that is fine enough.
 RINGS = {32: 30, 64: 50}
 
-# Each party rounds its share of the noise to multiples of a unit. Rounding costs no privacy if a
-# unit is at most scale/(FINEST · √shares): docs/proofs.md, 'Trust'.
+# Each party rounds its share of the noise to multiples of a unit. If a unit is at most
+# scale/(FINEST · √shares), rounding costs no privacy: docs/proofs.md, 'Trust'.
 FINEST = 4.0
 
-# A ring has room for noise of up to this number of noise scales: a sum overflows with negligible
-# probability.
+# A ring has room for noise of up to this number of noise scales, so that a sum overflows only with
+# negligible probability.
 FAR = 64.0
 
 
 class MessageNoise(NamedTuple):
-    """How a party makes a message from exact numbers: the noise and the format."""
+    """How a party makes a message from exact numbers: with which noise, in which number format."""
 
     mechanism: str  # `laplace` or `gaussian`
-    scale: float  # b or σ of the noise that the guarantee needs in a sum; 0 without noise
-    parts: int = 1  # number of shares that add up to this noise: each party adds one share
-    # A power of two: the numbers of a message are integer multiples of it. 0: any numbers.
+    scale: float  # noise scale (b or σ) that the guarantee needs in a sum; 0 at ε = ∞
+    parts: int = 1  # number of shares that add up to noise of this scale; each party adds one share
+    # A power of two: the numbers of a message are multiples of it. 0 means no rounding.
     unit: float = 0.0
-    # Number of bits of the ring, in which the integer 1 represents `unit`. 0 without a ring:
-    # messages are floats.
+    # Number of bits of the ring, where the integer 1 represents `unit`. 0 means that messages are
+    # floats, without a ring.
     bits: int = 0
-    what: str = ""  # the ledger entry that pays for the message
+    what: str = ""  # name of the message's ledger entry
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
-        """Return one message: exact numbers plus a share of the noise, in the message format."""
+        """Return one message in this format: exact numbers plus a share of the noise."""
         return self.messages([exact], curator)[0]
 
     def messages(self, exact: ArrayLike, curator: Curator) -> NDArray[Any]:
-        """Return one message for each position along the first axis of `exact`."""
+        """Return one message for each entry along the first axis of `exact`."""
         call = Call(self.mechanism, self.scale, what=self.what)
         noisy = curator.share(call, exact, self.parts, self.unit)
         if self.bits == 0:
@@ -63,46 +63,46 @@ class MessageNoise(NamedTuple):
 class Sums:
     """How the messages of parties are added up.
 
-    There are two ways. If each party adds all of the noise, its messages are private by themselves
-    (with one party this is a trusted curator). If the sum is `secure`, the server sees only the
-    sum, and each party adds a share of the noise.
+    If the sum is `secure`, the server sees only the sum, and each party adds a share of the noise.
+    Otherwise each party adds all of the noise, so that its messages are private by themselves; with
+    one party, this is a trusted curator.
     """
 
     n_holders: int
     secure: bool = False
-    # Maximum number of parties that reveal their shares of the noise to the server. The shares of
-    # the other parties alone add up to the noise that the guarantee needs.
+    # Maximum number of parties that may reveal their shares of the noise to the server. The shares
+    # of the other parties alone add up to the noise that the guarantee needs.
     n_colluding: int = 0
 
     @property
     def parts(self) -> int:
-        """Number of shares that add up to the noise."""
+        """Number of shares that add up to the noise that the guarantee needs."""
         return self.n_holders - self.n_colluding if self.secure else 1
 
     @property
     def excess(self) -> float:
-        """The variance of a sum's noise, divided by the variance that the guarantee needs."""
+        """Variance of a sum's noise, divided by the variance that the guarantee needs."""
         return self.n_holders / self.parts
 
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
     ) -> MessageNoise:
-        """Return the noise and format of messages, such that rounding costs no privacy.
+        """Return noise and number format of messages, such that rounding costs no privacy.
 
-        A secure sum takes the first ring that is fine enough.
+        A secure sum takes the first ring in `RINGS` that is fine enough.
 
         Parameters
         ----------
         mechanism : str
             `laplace` or `gaussian`.
         scale : float
-            The noise scale that the guarantee needs; 0 without noise.
+            The noise scale that the guarantee needs; 0 at ε = ∞.
         largest : float
             Bound on the absolute value of a sum of exact numbers.
         step : float
             A power of two: exact numbers are integer multiples of it.
         what : str
-            The ledger entry that pays for the messages.
+            The name of the ledger entry that pays for the messages.
 
         Raises
         ------
@@ -132,7 +132,8 @@ class Sums:
     def add_up(self, messages: Sequence[NDArray[Any]], release: MessageNoise) -> Floats:
         """Return the sum of the parties' messages as floats; a secure sum is modulo 2**bits.
 
-        Floats are added in the order of the parties, so that the result is always the same.
+        Messages of floats are added in the order of the parties, so that rounding is always the
+        same.
         """
         total = np.zeros_like(messages[0])
         for message in messages:
@@ -143,7 +144,7 @@ class Sums:
 
 
 def ring_unit(largest: float, bits: int = 32) -> float:
-    """Return the smallest power of two that, as a unit, lets numbers up to `largest` fit a ring."""
+    """Return the smallest unit (a power of two) with which numbers up to `largest` fit a ring."""
     share, top = math.frexp(max(largest, 1.0))
     return 2.0 ** (top - (share == 0.5) - RINGS[bits])
 
@@ -151,10 +152,10 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
     """Return how parties' messages are added up in a trust model.
 
-    `trust` is ``central`` (one curator), ``local`` (each party adds all of the noise) or
-    ``secure_sum``.
+    `trust` is ``central`` (one curator has all records), ``local`` (each party adds all of the
+    noise) or ``secure_sum`` (parties add shares of the noise).
 
-    Raises ValueError if all parties collude: then the server knows all of the noise.
+    Raises ValueError if all parties collude, because the server then knows all of the noise.
     """
     if trust == SECURE_SUM:
         if n_colluding >= n_holders:

@@ -1,4 +1,4 @@
-"""The server of random trees: it needs only one sum over the parties for each batch of trees."""
+"""Train random trees on a server, from one sum over the parties for each batch of trees."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.holder import Holder
-from privcurve.holders.sums import Sums, ring_unit
-from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import NO_QUESTION, ranges
+from privcurve.learners.holders.holder import Holder
+from privcurve.learners.holders.sums import Sums, ring_unit
+from privcurve.learners.holders.transcript import Transcript
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
-# The values of leaves are clipped to ± this number; then the learning rate multiplies them.
+# Values of leaves are clipped to [−LARGEST_VALUE, LARGEST_VALUE] before the learning rate
+# multiplies them: noise in leaves with few records could give huge values.
 LARGEST_VALUE = 2.0
 
 
@@ -28,18 +29,18 @@ class BoostingPlan(NamedTuple):
     n_classes: int
     n: int  # number of records
     trees: DrawnTrees
-    batch: int  # number of trees of a round
+    batch: int  # number of trees in each round
     learning_rate: float
-    scale: float  # σ of the noise of every released number
-    whats: tuple[str, ...] = ()  # the ledger entry that pays for each batch; empty without privacy
+    scale: float  # standard deviation of the noise of each released sum
+    whats: tuple[str, ...] = ()  # name of each batch's ledger entry; empty at ε = ∞
 
 
 def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the question of each inner node of complete trees.
 
     A node draws a column, then one of the column's questions, both uniformly. The result has the
-    shape (n_trees, 2**depth − 1): indices into `questions`, or −1 if the domain has no question.
-    `rng` must be public, with a stream separate from all noise.
+    shape (n_trees, 2**depth − 1): positions in `questions`, or −1 if the domain has no question.
+    The trees become public, so no noise may be drawn from `rng`.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -50,7 +51,7 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 
 def trees_of_questions(questions: Questions, drawn: Ints) -> DrawnTrees:
-    """Convert the result of :func:`draw_trees` to the form that the kernels need."""
+    """Convert trees drawn by :func:`draw_trees` to the type that the kernels need."""
     numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
     return DrawnTrees(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
@@ -62,13 +63,14 @@ def boost(
     transcript: Transcript,
     done: Callable[[float], None] | None = None,
 ) -> Floats:
-    """Return the contribution of each leaf to the scores: (n_trees, n_leaves, n_outputs).
+    """Return the contribution of each leaf to the scores, of shape (n_trees, n_leaves, n_outputs).
 
     Each round trains a batch of trees by one Newton step. For each leaf, a party sends the sum of
     its records' clipped residuals, and the sum of the norms of these residuals. G is the first sum
-    over all parties; the curvature H is the second sum times :func:`curvature_share`. The value of
-    a leaf is −G/(max(H, 0) + λ), clipped to ±2, where λ is 1 plus two standard deviations of the
-    noise of H. The learning rate multiplies the values, and the trees of a batch are averaged.
+    over all parties; the curvature H is the second sum over all parties times
+    :func:`curvature_share`. The value of a leaf is −G/(max(H, 0) + λ), clipped to ±`LARGEST_VALUE`,
+    where λ is 1 plus two standard deviations of the noise of H. A leaf contributes its value times
+    the learning rate, divided by the number of trees in the batch.
 
     `done`, if given, is called after each batch with the share of the trees that are finished.
     """
@@ -101,5 +103,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return the factor that converts Σ‖residual‖ to an estimate of the curvature of one score."""
+    """Return the factor by which Σ‖residual‖ estimates the loss's curvature in one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

@@ -1,4 +1,4 @@
-"""Distribute records to parties; records that share one row may go to different parties."""
+"""Deal records to parties; records that are equal may go to different parties."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
 # Placement `sizes`: the first party has SPREAD times as many records as the last one.
 SPREAD = 16.0
 
-# Placement `label`: the parameter of the Dirichlet distribution of each class over the parties.
+# Placement `label`: parameter of the Dirichlet distribution by which each class is divided among
+# the parties; a small parameter gives unequal shares.
 CONCENTRATION = 0.5
 
 
 class Holding(NamedTuple):
-    """The records of one party."""
+    """The records of one party, as distinct rows with counts."""
 
-    rows: Ints  # indices of distinct rows, increasing
-    counts: Ints  # the number of the party's records in each of these rows
+    rows: Ints  # indices of the distinct rows, in increasing order
+    counts: Ints  # number of the party's records that are equal to each of these rows
 
 
 class Draws(NamedTuple):
-    """The random numbers of a placement, which are public."""
+    """The random numbers of a placement, which become public."""
 
     order: Ints  # a permutation of all records; empty for a single party
-    # Placement `label`: for each class, the share of each party; else empty.
+    # Placement `label`: for each class, the share that each party gets. Other placements: empty.
     shares: tuple[Floats, ...]
 
 
 def draw_placement(
     n: int, n_classes: int, n_holders: int, placement: str, rng: np.random.Generator
 ) -> Draws:
-    """Draw the random numbers that distribute `n` records.
+    """Draw the random numbers by which :func:`deal` distributes `n` records.
 
     Raises ValueError for an unknown placement.
     """
@@ -62,15 +63,15 @@ def deal(
     Parameters
     ----------
     codes, classes, counts
-        Codes of each row, the position of its class, and the number of its records.
+        For each row: its bins, the position of its class, and its number of records.
     placement : str
-        ``random``: at random, in equal numbers (up to one record). ``sizes``: at random, in
-        geometrically decreasing numbers; the first party has 16 times the records of the last.
-        ``label``: each class by shares of its own Dirichlet(½) distribution. ``column``: in the
-        order of the first column. ``label`` and ``column`` depend on exact records: replacing one
-        record may move others to another party.
+        ``random``: at random; numbers of records are equal up to one record. ``sizes``: at random;
+        numbers decrease geometrically, and the first party has 16 times as many records as the
+        last. ``label``: each class is divided by its own shares, from a Dirichlet(½) distribution.
+        ``column``: in the order of the first column. The placements ``label`` and ``column`` depend
+        on exact records: replacing one record may move other records to another party.
     draws : Draws
-        From :func:`draw_placement`.
+        The result of :func:`draw_placement`.
     """
     if n_holders == 1:
         return [Holding(np.arange(len(counts)), counts)]
@@ -90,7 +91,7 @@ def deal(
 
 
 def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
-    """Return the index at which the records of each party end, without the last party."""
+    """Return the index at which each party's records end, except for the last party."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         places = np.arange(n_holders) / (n_holders - 1)
@@ -100,10 +101,10 @@ def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
 
 
 def _make_part(records: Ints, n_rows: int) -> Holding:
-    """Return the distinct rows of `records`, and how often each occurs.
+    """Return the distinct rows in `records`, and the number of records of each row.
 
     If there are few records and many rows, the function sorts the records, which is faster than
-    counting all rows.
+    counting over all rows.
     """
     if n_rows > 8 * len(records):
         return Holding(*np.unique(records, return_counts=True))
