@@ -33,12 +33,12 @@ from privcurve.privacy.calibration.shares import gaussian_budget
 SEED = 64
 DELTA = 1e-6
 MOST_RECORDS = 12_000
-MOST_FIT_COLUMNS = 32
+MOST_FIT_COLUMNS = 64
 # Range of n·μ/d (records, Gaussian budget, columns), from which the value of each fit is drawn.
 SCALES = (0.05, 8000.0)
 MOST_SPREAD = 3.0  # maximum of √(sum over columns of the variance of true scores)
 N_ROWS = 64  # number of records of each fit whose log-odds are compared with the true log-odds
-WIDTHS = {"bin": (20, 32, 16, 1), "common": (8, 16, 2)}
+WIDTHS = {"bin": (20, 32, 16, 1), "common": (9, 16, 2)}
 BATCH, STEPS, RATE = 64, 6000, 3e-3  # fits in a training step, steps, initial learning rate
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Case(NamedTuple):
     """A training example: the network's inputs from a fit, and the errors of the fit's scores."""
 
     features: Floats  # (n_bins, 20): inputs for each bin
-    common: Floats  # (8,): inputs for the fit
+    common: Floats  # (9,): inputs for the fit
     distances: Floats  # (n_bins,): fitted minus true score of each bin
     weights: Floats  # (n_bins,): weight in the loss, 0 for bins without records; the sum is 1
     intercept: float  # fitted minus true intercept
@@ -110,29 +110,41 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
         random_state=int(rng.integers(2**31)),
     )
     kept: list[Any] = []
+    chosen = list(range(d))
+    choose = privgam.choose_columns
+
+    def keep_chosen(*arguments: Any) -> list[int]:
+        chosen[:] = choose(*arguments)
+        return chosen
 
     def keep(*arguments: Any) -> errors.Errors:
         kept.extend(arguments)
         return errors.Errors(np.zeros(int(arguments[0].starts[-1])), 0.0, 1.0)
 
-    with mock.patch.object(privgam, "standard_errors", keep), warnings.catch_warnings():
+    with (
+        mock.patch.object(privgam, "standard_errors", keep),
+        mock.patch.object(privgam, "choose_columns", keep_chosen),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", UserWarning)  # PrivGAM warns of small budgets
         model.fit(codes[:n].astype(np.uint8), y[:n])
     counts, scores, own_intercept, n_releases = kept
     starts, mass = counts.starts, np.maximum(counts.positive + counts.negative, 0.0)
     distances, weights = np.empty(len(scores)), np.zeros(len(scores))
-    for j, column in enumerate(counts.columns):
+    for j, column in zip(chosen, counts.columns, strict=True):
         total = mass[column].sum()
         # Centre the true scores by the released counts, as PrivGAM centres the fitted scores.
         mean = float(mass[column] @ right[j] / total) if total > 0 else 0.0
         distances[column], intercept = scores[column] - (right[j] - mean), intercept + mean
-        weights[column] = (shares[j] > 0) / (shares[j] > 0).sum() / d
+        weights[column] = (shares[j] > 0) / (shares[j] > 0).sum() / len(chosen)
     features, common = errors.features(counts, scores, own_intercept, n_releases)
     some = rng.integers(0, len(codes), N_ROWS)
     rows = np.full((N_ROWS, MOST_FIT_COLUMNS), -1)
-    rows[:, :d] = codes[some] + starts[:-1]
+    rows[:, : len(chosen)] = codes[some][:, chosen] + starts[:-1]
     off = own_intercept - intercept
-    of_rows = off + distances[rows[:, :d]].sum(axis=1)
+    of_rows = off + distances[rows[:, : len(chosen)]].sum(axis=1)
+    for j in set(range(d)) - set(chosen):  # without a score in the model
+        of_rows -= right[j][codes[some, j]]
     return Case(features, common, distances, weights, off, rows, of_rows)
 
 

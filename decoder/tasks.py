@@ -26,6 +26,8 @@ N_QUERIES = 1024  # maximum number of records on which the loss of a task is mea
 # Maximum share of the largest class among all records of a table; other labels are redrawn.
 MOST_SHARE = 0.985
 LEAST_RECORDS = 300  # minimum number of records that remain if some classes are made rare
+# For tasks of at least this many columns, columns are added to public tables.
+WIDE = 24
 
 Task = dict[str, Any]
 
@@ -45,7 +47,9 @@ class Shape(NamedTuple):
 SHAPES: Mapping[str, Shape] = {
     "12x12": Shape(12, 12, 4096, 12, 5.0, 2, (0.02, 30)),
     "32x12": Shape(32, 12, 4096, 8, 3.5, 2, (0.02, 30)),
-    "120x10": Shape(120, 10, 2048, 4, 0.5, 2, (0.02, 30)),
+    "120x10": Shape(120, 10, 2048, 3, 1.5, 2, (0.02, 30)),
+    "64x12": Shape(64, 12, 2048, 4, 3.0, 2, (0.02, 60)),
+    "64x32": Shape(64, 32, 4096, 2, 1.5, 2, (0.5, 600)),
     "12x32": Shape(12, 32, 4096, 10, 2.5, 2, (0.05, 250)),
     "32x32": Shape(32, 32, 4096, 6, 1.0, 2, (0.05, 250)),
     "6x64": Shape(6, 64, 16384, 8, 0.6, 2, (10, 8000)),
@@ -129,8 +133,10 @@ class Source:
         """Draw a table with at least a third of the `wanted` columns."""
         rng = self._rng
         while True:
-            if rng.random() < self._real and wanted < 30 and self._names:
+            if rng.random() < self._real and self._names:
                 table = public_table(self._names[int(rng.integers(len(self._names)))])
+                if wanted >= WIDE:
+                    table = self._widen(table, wanted)
             else:
                 made = tables.read(self._pool[rng.integers(len(self._pool))])
                 labels = made.labels.astype(np.int64)
@@ -145,6 +151,28 @@ class Source:
                 table = Columns(made.codes, made.n_bins.astype(np.int64), made.ordered, labels)
             if table.codes.shape[1] >= max(2, wanted // 3):
                 return table
+
+    def _widen(self, table: Columns, wanted: int) -> Columns:
+        """Add columns to a public table: noisy sums of its columns, cut into bins.
+
+        The public tables have at most 22 columns; users' wide tables have correlated columns.
+        """
+        rng, d = self._rng, len(table.n_bins)
+        places = table.codes / np.maximum(table.n_bins - 1, 1)
+        columns, n_bins = [table.codes], list(table.n_bins)
+        while len(n_bins) <= wanted:
+            chosen = rng.choice(d, min(d, int(rng.integers(1, 5))), replace=False)
+            values = places[:, chosen] @ rng.normal(size=len(chosen))
+            noise = values.std() * rng.choice([0.0, 0.3, 1.0, 3.0])
+            values = values + noise * rng.normal(size=len(values))
+            width = int(rng.choice([4, 8, 16, 32, 64]))
+            edges = np.linspace(values.min(), values.max(), width + 1)[1:-1]
+            if rng.random() < 0.5:
+                edges = np.quantile(values, np.arange(1, width) / width)
+            columns.append(np.searchsorted(edges, values).astype(np.uint8)[:, None])
+            n_bins.append(width)
+        ordered = np.append(table.ordered, np.ones(len(n_bins) - d, dtype=bool))
+        return Columns(np.hstack(columns), np.array(n_bins), ordered, table.labels)
 
     def _draw_label(self, table: Columns, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Draw a label: a label of the table, or a function of one column.

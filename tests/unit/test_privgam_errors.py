@@ -117,7 +117,7 @@ def test_rare_labels_in_many_categories_show_evidence_at_the_stated_rate():
         for k in range(2):
             noisy[k] += np.bincount(places[labels == (k == 0)].ravel(), minlength=150)
         starts = 30 * np.arange(6)
-        counts = errors.Counts(*noisy, 0.5, starts, [False] * 5, laplace=False)
+        counts = errors.Counts(*noisy, 0.5, starts, [False] * 5, False, 5)
         shown += min(errors.evidence(counts)) <= errors.FALSE_ALARM
     assert shown <= 15
 
@@ -133,7 +133,7 @@ def noisy_counts(rng, columns, n_bins, y, deviation, laplace):
         for one, own in zip(of_class, noise, strict=True)
     ]
     starts = n_bins * np.arange(columns.shape[1] + 1)
-    return Counts(*noisy, deviation, starts, [True] * columns.shape[1], laplace)
+    return Counts(*noisy, deviation, starts, [True] * (d := columns.shape[1]), laplace, d)
 
 
 @pytest.mark.parametrize("laplace", [True, False])
@@ -219,7 +219,7 @@ def test_no_intervals_of_several_classes():
 
 
 def test_a_column_of_one_bin_shows_nothing():
-    counts = Counts(np.array([5.0]), np.array([7.0]), 1.0, np.array([0, 1]), [True], True)
+    counts = Counts(np.array([5.0]), np.array([7.0]), 1.0, np.array([0, 1]), [True], True, 1)
     assert errors.evidence(counts) == [1.0]
 
 

@@ -53,6 +53,7 @@ class Counts(NamedTuple):
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
     ordered: Sequence[bool]  # whether the bins of each column are ordered
     laplace: bool  # whether the noise is Laplace noise (else Gaussian)
+    n_columns: int  # number of all columns of the records; the fit may have chosen these columns
 
     @property
     def columns(self) -> list[slice]:
@@ -164,7 +165,8 @@ def features(
         math.fsum(spread[column.start] * spread[column.start] for column in columns)
     )
     common = [log_ratio, log_n, log_columns, float(counts.laplace), size, log_share]
-    return np.stack(columns_of, axis=1), np.array([*common, of_columns, log_noise])
+    common += [of_columns, log_noise, log(counts.n_columns / n_columns)]
+    return np.stack(columns_of, axis=1), np.array(common)
 
 
 def _over_windows(
@@ -203,17 +205,14 @@ def _silu(values: Floats) -> Floats:
 # Evidence ----------------------------------------------------------------------------------------
 
 
-def evidence(counts: Counts, columns: Sequence[int], n_columns: int) -> list[float]:
-    """Return an adjusted p-value of each column: the p-value times the number of columns.
+def evidence(counts: Counts) -> list[float]:
+    """Return each column's adjusted p-value: its p-value times the number of columns, at most 1.
 
-    It is at most 1, and 1 for a column that is not in `columns`, the columns of `counts`. The
-    factor is the number of all columns, even if the fit chose `columns` by the records. If no
-    column has an effect, some adjusted p-value is at most `FALSE_ALARM` with a probability of about
-    `FALSE_ALARM` or less (Bonferroni).
+    The factor is the number of all columns, as the fit may have chosen the columns of `counts` by
+    their effects. If no column has an effect, the probability that any adjusted p-value is at most
+    `FALSE_ALARM` is itself about `FALSE_ALARM` or less (Bonferroni).
     """
-    adjusted = np.ones(n_columns)
-    adjusted[columns] = np.minimum(1.0, n_columns * np.array(p_values(counts)))
-    return adjusted.tolist()
+    return [min(1.0, counts.n_columns * p) for p in p_values(counts)]
 
 
 def p_values(counts: Counts) -> list[float]:

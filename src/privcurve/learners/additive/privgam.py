@@ -132,7 +132,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         columns = list(range(len(maps)))
         sums = BinSums(records, columns, maps, n_classes, bits, norm)
         if plan.choices:
-            columns = _choose(curator, plan.choices, sums.scores(ordered, bits), bits)
+            columns = choose_columns(curator, plan.choices, sums.scores(ordered, bits), bits)
             ordered, maps = tuple(ordered[j] for j in columns), [maps[j] for j in columns]
             sums = BinSums(records, columns, maps, n_classes, bits, norm)
         starts = bin_starts([int(bins[-1]) + 1 for bins in maps])
@@ -195,7 +195,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 starts,
                 ordered,
                 plan.laplace,
+                len(self.n_bins_),
             )
+            p_values = np.ones(len(self.n_bins_))
+            p_values[columns] = evidence(numbers_by_class)
             intercept = float(intercepts[0])
             errors = standard_errors(numbers_by_class, values[0], intercept, len(plan.releases))
             self.model_ = AdditiveModel(
@@ -205,7 +208,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 errors=tuple(by_code(errors.by_bin)),
                 people=people,
                 factor=errors.factor,
-                evidence=tuple(evidence(numbers_by_class, columns, len(self.n_bins_))),
+                evidence=tuple(p_values.tolist()),
             )
         self.n_features_used_ = self.model_.n_used
         if counted:
@@ -315,7 +318,7 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
     return values, intercepts
 
 
-def _choose(curator: Curator, choices: Sequence[str], scores: Ints, bits: int) -> list[int]:
+def choose_columns(curator: Curator, choices: Sequence[str], scores: Ints, bits: int) -> list[int]:
     """Choose a column by its score for each of `choices`; return them in increasing order."""
     left = list(range(len(scores)))
     for choice in choices:

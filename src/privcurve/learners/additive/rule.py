@@ -23,10 +23,10 @@ from privcurve.privacy.noise import Announced
 LEAST_BINS, BINS_PER_ROOT = 8, 3.0
 # Pairs: if m is at least the first number, a fit makes the second number of releases.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
-# With δ = 0 and two classes, a fit chooses max(LEAST_CHOSEN, CHOSEN_PER_ROOT·√(n·ε)) columns with
-# CHOICE_SHARE of ε, unless these are more than half of the columns. Laplace noise is proportional
-# to the number of columns in a release: on wide tables few columns with less noise are better.
-LEAST_CHOSEN, CHOSEN_PER_ROOT, CHOICE_SHARE = 4, 0.12, 1 / 3
+# A fit of two classes spends CHOICE_SHARE of its budget on choosing k columns (`n_chosen`), unless
+# that is more than half of the columns. Noise grows with the number of columns in a release: on
+# wide tables, few columns with less noise are better.
+LEAST_CHOSEN, CHOSEN_PER_ROOT, CHOICE_SHARE = 4, 0.12, 0.25
 
 # With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
 LEAST_M = 5.0
@@ -86,33 +86,45 @@ def n_releases(m: float) -> int:
     return max(n for least, n in RELEASES if m >= least)
 
 
-def n_chosen(facts: FitFacts) -> int:
-    """Return how many columns a fit chooses; 0 if it asks all."""
-    if facts.delta > 0 or facts.n_classes > 2 or math.isinf(facts.epsilon):
+def n_chosen(facts: FitFacts, amount: float) -> int:
+    """Return how many columns a fit chooses; 0 if it asks all columns.
+
+    Parameters
+    ----------
+    facts : FitFacts
+    amount : float
+        ε if δ = 0, else μ, of the entire budget.
+    """
+    if facts.n_classes > 2 or math.isinf(amount):
         return 0
-    k = max(LEAST_CHOSEN, round(CHOSEN_PER_ROOT * math.sqrt(facts.n * facts.epsilon)))
+    # The noise of a release of k columns is proportional to k (Laplace) or to √k (Gaussian).
+    noise = max(LEAST_CHOSEN, CHOSEN_PER_ROOT * math.sqrt(facts.n * amount))
+    k = round(noise if facts.delta == 0 else noise * noise)
     return k if 2 * k <= len(facts.ordered) else 0
 
 
 def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which depend mostly on m = n·μ/d.
 
-    n is the number of records and d the number of columns that the fit asks: all, or those that it
-    chooses first (`n_chosen`). μ measures the budget: if one release of
-    counts spent all of it, Gaussian noise as large as the noise of the counts would be μ-GDP for
+    n is the number of records, and d the number of columns in a release: all, or those that the fit
+    chooses first (`n_chosen`). μ measures the budget of the releases: if one release of counts
+    spent all of it, Gaussian noise as large as the noise of the counts would be μ-GDP for
     replace-one neighbours. The network was trained on a range of m and n. Outside of this range,
     the shares are computed for the nearest m; if m is too large, the network gets the noise of the
     largest m; and if n is too large, sums and noise are both scaled down.
     """
-    n, n_choices = facts.n, n_chosen(facts)
-    d = n_choices or len(facts.ordered)
-    left = 1.0 - CHOICE_SHARE if n_choices else 1.0
+    n = facts.n
     find = gaussian_budget if facts.delta > 0 else mixed_budget
     budget = find(facts.epsilon, facts.delta, facts.neighbours)
+    n_choices = n_chosen(facts, budget.amount)
+    d, left = len(facts.ordered), 1.0
+    if n_choices:
+        d, left = n_choices, 1.0 - CHOICE_SHARE
+        budget = mixed_budget(facts.epsilon, facts.delta, facts.neighbours)
     laplace = budget.pure and budget.private
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
     # Standard deviation of the noise with all of the budget that is left, for a sensitivity of 1.
-    noise = (math.sqrt(2.0) if laplace else 1.0) / (left * budget.amount)
+    noise = (math.sqrt(2.0) if laplace else 1.0) / budget.release_cost(left)
     # Counts with this noise have σ = √(2d)/(2μ), so n/σ = m·√(2d) for m = n·μ/d.
     root = math.sqrt(2.0 * d)
     noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
