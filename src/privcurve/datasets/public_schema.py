@@ -82,7 +82,7 @@ class Schema:
         Number of bins of each numeric column without its own; by default 64.
     spacing : str
         Spacing of the bins of each numeric column without its own: ``mixed``, ``mixed-high``,
-        ``equal``, ``log`` or ``log1p`` (:func:`privcurve.coding.edges`).
+        ``equal``, ``log`` or ``log1p`` (:func:`privcurve.binning.edges`).
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
         contribute at most this many training rows each (docs/your_data.md).

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
+from privcurve.binning import code_equal_width
+from privcurve.coding import Codes, Floats, Records, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import entry

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from privcurve import coding
+from privcurve import binning
 from privcurve.datasets.blanks import WANTED
 from privcurve.datasets.build import BIN, DATE, DRAFTED_BINS, TEXT
 from privcurve.datasets.coding import (
@@ -90,7 +90,7 @@ CODES_OR_NUMBERS = (
 )
 
 # Bins in drafts, which suit numbers of any distribution within their bounds (docs/datasets.md).
-FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
+FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": binning.MIXED}
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _propose_number(
     elif by_name is not None:
         keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "from the name of the column: check that it fits"
-    if amounts.is_whole and keys.get("spacing") == coding.MIXED:
+    if amounts.is_whole and keys.get("spacing") == binning.MIXED:
         keys["whole"] = True
     elif amounts.is_whole and by_name is _BY_NAME["age"]:
         keys |= {"n_bins": 121, "whole": True}
