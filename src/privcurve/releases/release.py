@@ -121,9 +121,7 @@ def release(
     """
     # Checks that cost nothing: request, budget, folders and data.
     description = datasets.describe(request.dataset)
-    request = dataclasses.replace(
-        request, unit=description.unit, public=description.domain.public_names
-    )
+    request = request.of(description)
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Request:
     unit: Unit | None = None
     # Names of the public columns of the dataset, including the label if it is public.
     public: tuple[str, ...] = ()
+
+    def of(self, description: Description) -> Request:
+        """Return the request with the unit and the public columns of a description."""
+        return replace(self, unit=description.unit, public=description.domain.public_names)
 
     @property
     def entry(self) -> LearnerEntry:
