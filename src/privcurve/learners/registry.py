@@ -136,7 +136,8 @@ def make(
 ) -> Any:
     """Return an unfitted learner for a dataset, with the dataset's public facts as parameters.
 
-    The pipeline makes all its learners here. Their classes are −1 and +1, or 0 … K − 1 for K > 2.
+    The entry of the learner makes it (:meth:`.LearnerEntry.make`). Its classes are −1 and +1, or
+    0 … K − 1 for K > 2.
 
     Parameters
     ----------
