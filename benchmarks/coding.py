@@ -33,7 +33,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from privcurve.coding import EQUAL, MIXED, spacing_towards_zero
+from privcurve.binning import EQUAL, MIXED, spacing_towards_zero
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.coding import Coder, encode_frame, read_amounts
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label

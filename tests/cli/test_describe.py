@@ -19,8 +19,8 @@ from drafting import (
 )
 
 from privcurve import datasets
+from privcurve.binning import code_by_edges
 from privcurve.cli import check, main
-from privcurve.coding import code_by_edges
 from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile

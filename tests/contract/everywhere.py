@@ -12,7 +12,7 @@ import golden_cases
 import numpy as np
 from made_learners import domain_of, small_problem
 
-from privcurve import coding, datasets
+from privcurve import binning, coding, datasets
 from privcurve.analysis import measures
 from privcurve.experiments import splits
 from privcurve.learners.additive.decoder import Answers, Decoder, load
@@ -114,11 +114,11 @@ def network():
 
 
 def data():
-    for spacing in (coding.EQUAL, coding.LOG, coding.LOG1P, coding.MIXED, coding.MIXED_HIGH):
-        yield spacing, digest(coding.edges(0.3, 71.7, 23, spacing))
+    for spacing in (binning.EQUAL, binning.LOG, binning.LOG1P, binning.MIXED, binning.MIXED_HIGH):
+        yield spacing, digest(binning.edges(0.3, 71.7, 23, spacing))
     numbers = np.random.default_rng(3).normal(size=(500, 3)) * [1, 10, 100]
     n_bins = np.array([8, 16, 32])
-    yield "codes", digest(coding.code_equal_width(numbers, (-40.0, 40.0), n_bins))
+    yield "codes", digest(binning.code_equal_width(numbers, (-40.0, 40.0), n_bins))
     yield (
         "scaled",
         digest(coding.scale_codes(small_problem(100)[0], np.array(small_problem(100)[2]))),

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/privcurve"
 
 SHARED = {
     *("progress", "files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras"),
-    *("errors", "home", "own", "given", "papers", "sources", "stored"),
+    *("errors", "home", "binning", "own", "given", "papers", "sources", "stored"),
 }
 
 BOTTOM = {"privacy", "kernels", "analysis"}
@@ -384,7 +384,7 @@ def test_the_folder_of_learners_can_be_seen_at_a_glance():
 
 STORED = {
     *("kernels", "privacy", "learners", "datasets", "experiments", "models"),
-    *("releases", "coding", "papers' learners"),
+    *("releases", "coding", "binning", "papers' learners"),
 }
 
 # Functions whose last bits depend on the processor or the C library.

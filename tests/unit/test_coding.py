@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from privcurve import Schema, coding, datasets
+from privcurve import Schema, binning, coding, datasets
 from privcurve.datasets import Column, Domain, Label
 from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.coding.coder import ColumnCoder
@@ -29,7 +29,7 @@ def test_learners_and_pipeline_agree_at_every_edge(name):
         values = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
         expected = ColumnCoder(domain, column).code(values).codes
         low, high = column.bounds
-        codes = coding.code_equal_width(values[:, None], (low, high), np.array([column.bins]))
+        codes = binning.code_equal_width(values[:, None], (low, high), np.array([column.bins]))
         assert np.array_equal(codes[:, 0], expected), column.name
         # An edge belongs to the bin above it, as the bins' names say.
         assert expected[: len(edges)].tolist() == [*range(column.bins), column.bins - 1]
@@ -49,7 +49,7 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     ours = LazyBBClassifier(random_state=one, **common).fit(coded.X, coded.y)
     theirs = LazyBBClassifier(random_state=other, bounds=(low, high), **common)
     theirs.fit(numbers, coded.y)
-    assert np.array_equal(coding.code_equal_width(numbers, (low, high), ours.n_bins_), coded.X)
+    assert np.array_equal(binning.code_equal_width(numbers, (low, high), ours.n_bins_), coded.X)
     assert np.array_equal(theirs._code(numbers), coded.X)
     assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))
 
@@ -59,18 +59,18 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
 )
 def test_bounds_without_a_finite_width_are_refused(low, high):
     with pytest.raises(ValueError, match=r"bounds .* of column 0 (must|leave)"):
-        coding.code_equal_width(np.zeros((2, 1)), (low, high), np.array([10]))
+        binning.code_equal_width(np.zeros((2, 1)), (low, high), np.array([10]))
 
 
 def test_bins_of_equal_ratio():
-    edges = coding.edges(0.01, 1000, 5, coding.LOG)
-    codes = coding.code_by_edges(np.array([0.001, 0.05, 1, 1.0001, 2000]), edges)
+    edges = binning.edges(0.01, 1000, 5, binning.LOG)
+    codes = binning.code_by_edges(np.array([0.001, 0.05, 1, 1.0001, 2000]), edges)
     assert codes.tolist() == [0, 0, 2, 2, 4]
     with pytest.raises(ValueError, match="above 0"):
-        coding.edges(0, 1, 5, coding.LOG)
+        binning.edges(0, 1, 5, binning.LOG)
     # Rounded edges are round decimals, so a value equal to an edge belongs to the bin above it.
     assert edges.tolist() == [0.01, 0.1, 1, 10, 100, 1000]
-    assert coding.edges(0, 2**30 - 1, 30, coding.LOG1P).tolist() == [2**k - 1 for k in range(31)]
+    assert binning.edges(0, 2**30 - 1, 30, binning.LOG1P).tolist() == [2**k - 1 for k in range(31)]
 
 
 def test_one_hot_has_one_entry_a_column():
@@ -84,13 +84,13 @@ def test_one_hot_has_one_entry_a_column():
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 1e5), (5, 6), (-10, 100), (-1e-3, 1)])
 @pytest.mark.parametrize("n_bins", [2, 3, 10, 64, 256])
-@pytest.mark.parametrize("spacing", [coding.MIXED, coding.MIXED_HIGH])
+@pytest.mark.parametrize("spacing", [binning.MIXED, binning.MIXED_HIGH])
 def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacing):
-    edges = coding.edges(low, high, n_bins, spacing)
+    edges = binning.edges(low, high, n_bins, spacing)
     assert len(edges) == n_bins + 1
     assert (edges[0], edges[-1]) == (low, high)
     # Measure from the end where bins are finest, and on each side of 0 separately.
-    if spacing == coding.MIXED_HIGH:
+    if spacing == binning.MIXED_HIGH:
         sides = [(high - edges[::-1]) / (high - low)]
     elif low < 0:
         assert 0 in edges
@@ -104,21 +104,21 @@ def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacin
         np.testing.assert_allclose(reached, places, atol=1e-7)
 
 
-@pytest.mark.parametrize("spacing", [coding.EQUAL, coding.LOG, coding.LOG1P])
+@pytest.mark.parametrize("spacing", [binning.EQUAL, binning.LOG, binning.LOG1P])
 @pytest.mark.parametrize(("low", "high", "n_bins"), [(0.1, 0.7, 6), (3.0, 99999.0, 17), (1, 2, 2)])
 def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
-    shift = int(spacing == coding.LOG1P)
+    shift = int(spacing == binning.LOG1P)
     with localcontext() as context:
         context.prec = 60
         first, last = Decimal(repr(low)) + shift, Decimal(repr(high)) + shift
         steps = [Decimal(k) / n_bins for k in range(n_bins + 1)]
-        if spacing == coding.EQUAL:
+        if spacing == binning.EQUAL:
             exact = [first + (last - first) * step for step in steps]
         else:
             exact = [first * ((last / first).ln() * step).exp() - shift for step in steps]
-    edges = coding.edges(low, high, n_bins, spacing)
+    edges = binning.edges(low, high, n_bins, spacing)
     assert edges.tolist() == pytest.approx([float(edge) for edge in exact], rel=1e-11)
-    if spacing != coding.EQUAL:
+    if spacing != binning.EQUAL:
         assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
 
 
@@ -146,7 +146,7 @@ def test_a_value_that_is_written_as_an_edge_is_in_the_bin_above(bounds, bins, sp
     assert schema.domain.columns[0].edges == column.edges
     if spacing == "equal":
         numbers = np.array([[float(low)] for low in lows])
-        codes = coding.code_equal_width(numbers, bounds, np.array([bins]))
+        codes = binning.code_equal_width(numbers, bounds, np.array([bins]))
         assert codes[:, 0].tolist() == list(range(bins))
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from privcurve.coding import code_equal_width
+from privcurve.binning import code_equal_width
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier
 from privcurve.learners.one_rule import VoteModel
 from privcurve.privacy.sealed import SealedError

@@ -8,7 +8,8 @@ import pytest
 
 import privcurve
 from privcurve import Schema
-from privcurve.coding import MIXED, MIXED_HIGH, merge_bins
+from privcurve.binning import MIXED, MIXED_HIGH
+from privcurve.coding import merge_bins
 from privcurve.datasets.domain import Domain
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class

@@ -13,7 +13,7 @@ from privcurve.learners.majority import NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, most_right_guesses
 from privcurve.releases import attack as attacking
 from privcurve.releases import cited
-from privcurve.releases.attack import Attack, attack, guaranteed, with_unit
+from privcurve.releases.attack import Attack, attack, guaranteed
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD
@@ -23,7 +23,7 @@ N = 2000
 
 def run_attack(n_fits=N, made_up=False, **changes):
     description = datasets.describe("mine")
-    asked_for = with_unit(release_request(**changes), description)
+    asked_for = release_request(**changes).of(description)
     data = None if made_up else datasets.load("mine")
     return attack(asked_for, description, data, n_fits)
 

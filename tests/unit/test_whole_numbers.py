@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privcurve import PrivGAMClassifier, Schema, coding, load, save
-from privcurve.coding import WHOLE
+from privcurve import PrivGAMClassifier, Schema, binning, load, save
+from privcurve.binning import WHOLE
 from privcurve.datasets import DatasetError, Domain
 
 DAYS = {"bounds": [0, 30], "n_bins": 64, "whole": True, "units": "days"}
@@ -49,7 +49,7 @@ def test_with_wider_bounds_bins_hold_equally_many_integers():
 def test_bounds_of_whole_numbers_are_whole():
     with pytest.raises(DatasetError, match=r"'stay' must be whole numbers, .* got \[0, 10.5\]"):
         column(bounds=[0, 10.5])
-    assert coding.edges(0, 3, 4, WHOLE).tolist() == [0, 1, 2, 3, 4]
+    assert binning.edges(0, 3, 4, WHOLE).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_unit_changes_no_code_and_no_checksum():

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         extras.check("matplotlib", "a picture of an attack")
     arguments.dataset = dataset_name(arguments.dataset)
     description = datasets.describe(arguments.dataset)
-    request = attack.with_unit(read_request(arguments), description)
+    request = read_request(arguments).of(description)
     data = None
     if not arguments.made_up:
         if description.part_rows:

@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.releases.release import release
 
     request = read_request(arguments, arguments.holdout)
-    for note in (*_note_engine(arguments), *_note_comparison(request), *_note_holdout(request)):
+    for note in _notes(arguments, request):
         console.remark(arguments, note)
     with (
         console.show_reading(arguments, request.dataset) as watch,
@@ -133,26 +133,20 @@ def run(arguments: argparse.Namespace) -> None:
     report(arguments, released)
 
 
-def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield a note if the options ask for an engine, but the table is not partitioned."""
+def _notes(arguments: argparse.Namespace, request: Request) -> Iterator[str]:
+    """Yield notes on a request, which do not stop it."""
     from privcurve import datasets
+    from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
+    from privcurve.releases.request import HOLDOUT_FROM
 
-    if arguments.engine in ("", "local") and not arguments.scheduler:
-        return
-    if not datasets.describe(arguments.dataset).part_rows:
+    description = datasets.describe(request.dataset)
+    wants_workers = arguments.engine not in ("", "local") or arguments.scheduler
+    if wants_workers and not description.part_rows:
         yield (
             f"{arguments.dataset} is one part, which trains here: workers are for tables in "
             "several (rows_per_part in the description: docs/big_tables.md)"
         )
-
-
-def _note_comparison(request: Request) -> Iterator[str]:
-    """Yield a note if the last comparison on these records was at another ε or δ."""
-    from privcurve import datasets
-    from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
-
-    records = datasets.describe(request.dataset).records_name
-    for last in BudgetLedger(RELEASES / records).comparisons()[-1:]:
+    for last in BudgetLedger(RELEASES / description.records_name).comparisons()[-1:]:
         compared = last["models"]
         if request.delta != compared["delta"] or request.epsilon not in compared["epsilons"]:
             epsilons = ", ".join(f"{epsilon:g}" for epsilon in compared["epsilons"])
@@ -162,14 +156,6 @@ def _note_comparison(request: Request) -> Iterator[str]:
                 f"{compared['delta']:g}, and says nothing of this release: privcurve compare "
                 f"{last['dataset']} --epsilon {request.epsilon:g}{delta}"
             )
-
-
-def _note_holdout(request: Request) -> Iterator[str]:
-    """Yield a note that suggests a hold-out, if a request without one has enough records."""
-    from privcurve import datasets
-    from privcurve.releases.request import HOLDOUT_FROM
-
-    description = datasets.describe(request.dataset)
     enough = description.n_rows >= HOLDOUT_FROM and not description.public_benchmark
     if enough and not request.holdout:
         yield (

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import given
-from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, WHOLE, spacing_towards_zero
+from privcurve.binning import EQUAL, WHOLE, spacing_towards_zero
+from privcurve.coding import MOST_CLASSES, MOST_CODES
 from privcurve.datasets import description as words
 from privcurve.datasets import reading
 from privcurve.datasets.coding import (

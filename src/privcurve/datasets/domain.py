@@ -11,8 +11,8 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
-from privcurve import coding, given
-from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
+from privcurve import binning, given
+from privcurve.binning import MIXED, MIXED_HIGH, WHOLE
 
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
@@ -60,8 +60,8 @@ class Column:
     # of its bin. Values with equal titles share a bin.
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False  # whether the column is public in studies of partially private features
-    # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
-    spacing: str = coding.EQUAL
+    # Spacing of the bins of a numeric column, see `privcurve.binning.edges`.
+    spacing: str = binning.EQUAL
     # Whether a numeric column has an additional last bin for missing values.
     missing_bin: bool = False
     # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
@@ -128,7 +128,7 @@ class Column:
             )
         if self.merged:
             return self.merged
-        ends = coding.edges(*self.bounds, self.bins, self.spacing, self.exact).tolist()
+        ends = binning.edges(*self.bounds, self.bins, self.spacing, self.exact).tolist()
         if not self.dates:
             return tuple(ends)
         if ends[-1] - ends[0] < self.bins:
@@ -222,7 +222,7 @@ class Column:
         `exact` of the result is True if rounding would move an edge; only edges of equally wide
         bins are rounded.
         """
-        plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
+        plain = self.kind == NUMERIC and self.spacing == binning.EQUAL and not self.merged
         is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
         return replace(self, exact=is_moved)
 

@@ -81,7 +81,7 @@ class Schema:
         Number of bins of each numeric column that does not set ``n_bins``; by default 64.
     spacing : str
         Spacing of the bins of each numeric column that does not set ``spacing``: ``mixed``,
-        ``mixed-high``, ``equal``, ``log`` or ``log1p`` (:func:`privcurve.coding.edges`).
+        ``mixed-high``, ``equal``, ``log`` or ``log1p`` (:func:`privcurve.binning.edges`).
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
         contribute at most this many training rows each (docs/your_data.md).

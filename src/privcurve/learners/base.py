@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
+from privcurve.binning import code_equal_width
+from privcurve.coding import Codes, Floats, Records, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import entry
+from privcurve.learners.registry import entry, hint_multiclass
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
@@ -452,6 +453,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
         A learner that supports more than two classes only with some parameters overrides this.
         """
+        if why := self._effective_entry().refuses(n_classes=n_classes):
+            raise ValueError(f"{why}. {hint_multiclass()}")
 
     # To be implemented by a learner ------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""`LearnerEntry`: what the registry knows about a learner without importing its code."""
+"""`LearnerEntry`: the public facts of a learner; it imports the code only to make the learner."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from inspect import get_annotations
 from typing import Any, NamedTuple, TypeVar
 
+from privcurve import extras
+from privcurve.coding import class_labels
 from privcurve.privacy.budget import (
+    ADD_REMOVE,
     PRIVATE_COLUMNS,
     PROVED,
     REPLACE_ONE,
@@ -333,6 +337,18 @@ class LearnerEntry:
         """The default hyperparameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
+    def estimator_class(self) -> type[Any]:
+        """Import and return the estimator class.
+
+        Raises MissingPackageError if the learner needs an optional package that is not installed.
+        """
+        if self.requires:
+            extras.check(self.requires, self.name)
+        module, _, attribute = self.path.partition(":")
+        kind = getattr(import_module(module), attribute)
+        assert isinstance(kind, type)
+        return kind
+
     def complete(self, setting: Mapping[str, object]) -> dict[str, Any]:
         """Return all hyperparameters: the values in `setting`, and defaults for the rest."""
         return {**self.defaults, **setting}
@@ -401,6 +417,37 @@ class LearnerEntry:
                     f"{self.name}: {key} = {value!r} has no proved guarantee: "
                     f"{declared.unproved[value]}. Give {key} = {' or '.join(proved)}."
                 )
+
+    def make(self, domain: Any, parameters: Mapping[str, object] | None, neighbours: str) -> Any:
+        """Return an unfitted learner for a dataset: see :func:`.registry.make`.
+
+        The number of classes is not checked.
+        """
+        needs = self.needs
+        if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
+            raise ValueError(
+                f"neighbours = {PRIVATE_COLUMNS!r} needs data with a public label, which the "
+                "dataset does not declare (public_label: true)"
+            )
+        if PRIVATE_COLUMNS in self.neighbours and neighbours == PRIVATE_COLUMNS:
+            needs = (*needs, "public_columns")
+        elif self.neighbours == (PRIVATE_COLUMNS,):
+            raise ValueError(self.refuses(neighbours=neighbours))
+        if why := replace(self, needs=needs).refuses(facts=domain):
+            raise ValueError(why)
+        parameters = dict(parameters or {})
+        n_classes = getattr(domain, "n_classes", 2)
+        facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
+        facts |= {fact: getattr(domain, fact) for fact in needs}
+        taken = [fact for fact in self.takes if fact not in parameters]
+        facts |= {fact: getattr(domain, fact, None) for fact in taken}
+        bins = getattr(domain, "mixed_bins", None)
+        if bins is not None and "mixed_bins" not in parameters:
+            facts["mixed_bins"] = bins
+        if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(self.neighbours):
+            facts["neighbours"] = ADD_REMOVE
+        # If `parameters` contains one of `facts`, Python raises TypeError here.
+        return self.estimator_class()(**facts, **parameters)
 
     def refuses(self, **terms: Any) -> str:
         """Return the reason why the learner does not support a request; empty if it supports it.

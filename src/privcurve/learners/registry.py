@@ -7,18 +7,15 @@ learner. The table in :mod:`privcurve.learners.entries` names each class by its 
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from privcurve import extras, papers
-from privcurve.coding import class_labels
 from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.schema import suggestion
 
 # Name of the learner that selects among other learners privately.
@@ -113,12 +110,7 @@ def estimator_class(name: str) -> type[Any]:
 
     Raises MissingPackageError if the learner needs an optional package that is not installed.
     """
-    if requires := entry(name).requires:
-        extras.check(requires, name)
-    module, _, attribute = entry(name).path.partition(":")
-    kind = getattr(importlib.import_module(module), attribute)
-    assert isinstance(kind, type)
-    return kind
+    return entry(name).estimator_class()
 
 
 def is_shipped(kind: type[object]) -> bool:
@@ -144,7 +136,8 @@ def make(
 ) -> Any:
     """Return an unfitted learner for a dataset, with the dataset's public facts as parameters.
 
-    The pipeline makes all its learners here. Their classes are −1 and +1, or 0 … K − 1 for K > 2.
+    The entry of the learner makes it (:meth:`.LearnerEntry.make`). Its classes are −1 and +1, or
+    0 … K − 1 for K > 2.
 
     Parameters
     ----------
@@ -171,29 +164,6 @@ def make(
     ImportError
         If it needs an optional package that is not installed.
     """
-    registered = entry(name)
-    n_classes = getattr(domain, "n_classes", 2)
-    if why := registered.refuses(n_classes=n_classes):
-        raise ValueError(f"{why}. {hint_multiclass()}")
-    facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
-    if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
-        raise ValueError(
-            f"neighbours = {PRIVATE_COLUMNS!r} needs data with a public label, which the "
-            "dataset does not declare (public_label: true)"
-        )
-    if PRIVATE_COLUMNS in registered.neighbours and neighbours == PRIVATE_COLUMNS:
-        registered = replace(registered, needs=(*registered.needs, "public_columns"))
-    elif registered.neighbours == (PRIVATE_COLUMNS,):
-        raise ValueError(registered.refuses(neighbours=neighbours))
-    if why := registered.refuses(facts=domain):
-        raise ValueError(why)
-    facts |= {fact: getattr(domain, fact) for fact in registered.needs}
-    parameters = dict(parameters or {})
-    taken = [fact for fact in registered.takes if fact not in parameters]
-    facts |= {fact: getattr(domain, fact, None) for fact in taken}
-    if (bins := getattr(domain, "mixed_bins", None)) is not None and "mixed_bins" not in parameters:
-        facts["mixed_bins"] = bins
-    if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
-        facts["neighbours"] = ADD_REMOVE
-    # If `parameters` contains one of `facts`, Python raises TypeError here.
-    return estimator_class(name)(**facts, **parameters)
+    made = entry(name).make(domain, parameters, neighbours)
+    made.check_classes(getattr(domain, "n_classes", 2))
+    return made

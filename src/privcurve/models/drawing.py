@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privcurve.coding import LOG, LOG1P, Floats
+from privcurve.binning import LOG, LOG1P
+from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.lazy import ticker
 from privcurve.models.shape import Shape

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +138,7 @@ def attack(
         if data is None
         else _make_records(data.domain, data.X, data.y)
     )
-    copies = 1 if request.unit is None else request.unit.at_most
+    copies = request.at_most or 1
     canaries = _canaries(table)
     tried = min(TRIED, n_fits)
     total = 2 * (tried * len(canaries) + n_fits)
@@ -275,9 +275,3 @@ def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
     """Return the largest rate of true positives that (ε, δ) allows at each rate `false`."""
     odds = words.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
-
-
-def with_unit(request: Request, description: Description) -> Request:
-    """Return the request, with the unit of privacy and the public columns of the description."""
-    public = description.domain.public_names
-    return replace(request, unit=description.unit, public=public)

@@ -68,7 +68,7 @@ def choice(request: Request, description: Description) -> Choice:
     The learner of the request is ``choose`` or ``tuned``. Raises ReleaseError if fewer than two
     candidates suit the request, or if the choice leaves no ε for a training.
     """
-    request = replace(request, unit=description.unit)
+    request = request.of(description)
     entry, n_classes = registry.entry(tuning.NAME), description.domain.n_classes
     left_out: list[str] = []
     if request.learner == CHOOSE:
@@ -119,7 +119,7 @@ def check_budget(request: Request, description: Description) -> None:
     repeats the check, and checks δ, too.
     """
     records = description.records_name
-    price = replace(request, learner=tuning.NAME, unit=description.unit).price(secret=True)
+    price = replace(request.of(description), learner=tuning.NAME).price(secret=True)
     BudgetLedger(RELEASES / records).check(budget_of(records), price, large_delta=True)
 
 

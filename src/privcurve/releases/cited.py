@@ -14,7 +14,6 @@ from privcurve import __version__
 from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.files import replace_text
-from privcurve.learners import registry
 from privcurve.releases.request import Request
 
 FOLDER = Path("results/attacks")
@@ -68,10 +67,10 @@ def _key(request: Request, description: Description) -> str:
         "epsilon": request.epsilon,
         "delta": request.delta,
         "learner": request.learner,
-        "version": registry.entry(request.learner).run_version,
+        "version": request.entry.run_version,
         "parameters": dict(request.parameters),
         "neighbours": request.relation,
-        "at_most": None if request.unit is None else request.unit.at_most,
+        "at_most": request.at_most,
         "privcurve": __version__,
     }
     return canonical.digest(facts)

@@ -121,9 +121,7 @@ def release(
     """
     # Checks that cost nothing: request, budget, folders and data.
     description = datasets.describe(request.dataset)
-    request = dataclasses.replace(
-        request, unit=description.unit, public=description.domain.public_names
-    )
+    request = request.of(description)
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)
@@ -184,11 +182,13 @@ def release(
         if places is not None and parts is None:
             parts = holdout.split(places, request, streams["split"])
         learner = _train(estimator, data, parts, curator, open_parts)
-        stated = _check_statement(request, learner.privacy_.of_persons(request.at_most))
+        stated = learner.privacy_.of_persons(request.at_most)
+        _check_statement(request, stated)
         statement = stated if isinstance(run_seed, SecretSeed) else known_seed_statement(stated)
         accuracy = judgement = None
-        if description.public_benchmark and data.X_test is not None:
-            accuracy = _measure_accuracy(learner, data)
+        if description.public_benchmark and data.y_test is not None:
+            share = float((learner.predict(data.X_test) == data.y_test).mean())
+            accuracy = Accuracy(share, math.sqrt(share * (1 - share) / len(data.y_test)))
         if parts is not None:
             held = data.rows(parts.held)
             judgement = holdout.ask(learner, *held, request, Curator(streams["hold-out"]))
@@ -392,13 +392,6 @@ def _train(
     return estimator.fit_records(distinct_records(data.domain, X, y), [{}], [curator])[0]
 
 
-def _measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
-    """Return the exact accuracy of a fitted learner on the test records of a public benchmark."""
-    assert data.y_test is not None
-    value = float((learner.predict(data.X_test) == data.y_test).mean())
-    return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
-
-
 def _check_worth(
     judgement: Judgement,
     tell: Callable[[str], None] | None,
@@ -425,11 +418,8 @@ def _check_worth(
 # Writing ---------------------------------------------------------------------------
 
 
-def _check_statement(request: Request, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return the statement of a fit.
-
-    Raises ReleaseError if the statement guarantees less than the request, or is not proved.
-    """
+def _check_statement(request: Request, statement: PrivacyStatement) -> None:
+    """Raise ReleaseError if a statement guarantees less than the request, or is not proved."""
     slack = 1 + budget_ledger.TOLERANCE
     if (
         statement.epsilon > request.epsilon * slack
@@ -440,7 +430,6 @@ def _check_statement(request: Request, statement: PrivacyStatement) -> PrivacySt
         raise ReleaseError(
             f"the guarantee of {request.learner} must be the requested one; got: {statement}"
         )
-    return statement
 
 
 def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:

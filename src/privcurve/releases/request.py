@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Request:
     unit: Unit | None = None
     # Names of the public columns of the dataset, including the label if it is public.
     public: tuple[str, ...] = ()
+
+    def of(self, description: Description) -> Request:
+        """Return the request with the unit and the public columns of a description."""
+        return replace(self, unit=description.unit, public=description.domain.public_names)
 
     @property
     def entry(self) -> LearnerEntry:
@@ -141,7 +145,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
                 f"{name} has no proved guarantee of this project: its models may be compared, "
                 f"but not released. Choose one of: {', '.join(proved)}."
             )
-        kind = registry.estimator_class(name)
+        kind = entry.estimator_class()
         if not (kind._released or name == TUNED):
             raise ValueError(f"{name} can't be released: {kind._why_kept_back}")
         if request.epsilon == math.inf:
@@ -149,7 +153,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
         epsilon, delta = request.budget_of_record
         if why := entry.refuses(epsilon=epsilon, delta=delta, neighbours=request.relation):
             raise ValueError(why)
-        estimator = registry.make(name, domain, request.estimator_parameters, request.relation)
+        estimator = entry.make(domain, request.estimator_parameters, request.relation)
         estimator._check_parameters()
         estimator.check_classes(domain.n_classes)
     except (ValueError, ImportError) as error:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, code_by_edges, code_type
+from privcurve.binning import code_by_edges
+from privcurve.coding import Codes, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
 from privcurve.datasets.coding.persons import is_nobody

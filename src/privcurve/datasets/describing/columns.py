@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from privcurve import coding
+from privcurve import binning
 from privcurve.datasets.blanks import WANTED
 from privcurve.datasets.build import BIN, DATE, DRAFTED_BINS, TEXT
 from privcurve.datasets.coding import (
@@ -92,7 +92,7 @@ CODES_OR_NUMBERS = (
 
 # Keys for the bins of numeric columns in drafts. These bins suit any distribution of the numbers
 # within their bounds (docs/datasets.md).
-FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
+FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": binning.MIXED}
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _propose_number(
     elif by_name is not None:
         keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "from the name of the column: check that it fits"
-    if amounts.is_whole and keys.get("spacing") == coding.MIXED:
+    if amounts.is_whole and keys.get("spacing") == binning.MIXED:
         keys["whole"] = True
     elif amounts.is_whole and by_name is _BY_NAME["age"]:
         keys |= {"n_bins": 121, "whole": True}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import schema
-from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
+from privcurve.binning import MIXED, MIXED_HIGH, WHOLE
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build

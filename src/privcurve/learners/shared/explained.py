@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import privcurve
-from privcurve.coding import Floats, class_labels, edges
+from privcurve.binning import edges
+from privcurve.coding import Floats, class_labels
 from privcurve.given import OF_TEXTS, plain_label, read_classes, type_of_classes
 from privcurve.learners.registry import entry
 
