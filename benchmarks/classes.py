@@ -139,7 +139,7 @@ Fitted = Callable[[np.ndarray, np.ndarray, Facts, float, int], Predict]
 
 
 def by_name(name: str) -> Fitted:
-    """Return a function that trains a learner of this project with its public setting."""
+    """Return a function that trains a learner with hyperparameters from a public rule."""
     spec = SETTINGS[name]
 
     def fitted(codes: Any, labels: Any, facts: Facts, epsilon: float, seed: int) -> Predict:

@@ -172,8 +172,8 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
         reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # An unquoted yes or no is the same cause at all places. Any other reason is the same cause
-        # in all entries of a list.
+        # Report unquoted yes and no at all places as one fault. Report any other reason as one
+        # fault if the places are entries of the same list.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
@@ -394,7 +394,7 @@ def _means_a_number(value: object) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Return a place as text, such as ``columns.age.bounds``; named entries of lists have names."""
+    """Return a place as text, such as ``columns.age.bounds``; entries of lists appear by name."""
     steps = []
     for step in path:
         content = content[step]

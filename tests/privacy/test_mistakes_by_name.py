@@ -252,7 +252,7 @@ def the_number_of_runs_is_kept(original, self, candidates, epsilons, drawn, *giv
 
 @mutant(
     "scores of all runs are kept for a plot", "answers that no ledger adds up",
-    by(check_runs, SELECTION), POST_PROCESSING, "scores_ differ", TunedClassifier, "_count_right",
+    by(check_runs, SELECTION), POST_PROCESSING, "scores_ depend", TunedClassifier, "_count_right",
 )  # fmt: skip
 def all_scores_are_kept(original, self, *given):
     score = original(self, *given)

@@ -109,7 +109,7 @@ def _with_coins(full: Records, coins: Bools, neighbours: str) -> Records:
 
 
 def _guess(scores: Floats, coins: Bools) -> Iterable[int]:
-    """Guess the coins with the most extreme scores; return the fields of `Guesses`."""
+    """Guess the coins of canaries with the most extreme scores; return the fields of `Guesses`."""
     margins = scores - np.median(scores)
     chosen = np.argsort(-np.abs(margins), kind="stable")[: int(GUESSED * len(coins))]
     chosen = chosen[margins[chosen] != 0]

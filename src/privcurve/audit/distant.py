@@ -33,7 +33,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 from privcurve.privacy.parts import OpenPart, PartedRecords, Threads
 
-# Numbers of bins of the columns, and numbers of records, of the tables to try.
+# The tables to try: DOMAINS has the numbers of bins of their columns, SIZES the numbers of records.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 

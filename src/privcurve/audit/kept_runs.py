@@ -23,7 +23,7 @@ from privcurve.privacy.selection import Runs
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
-# Index of the last of the candidates.
+# Index of the last candidate.
 LAST = -1
 
 

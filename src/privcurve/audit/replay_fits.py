@@ -47,7 +47,8 @@ NEARLY = 2.0**20
 # of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of prescribed minima of objectives. They include large ones, at which losses are flat.
+# Sizes of prescribed minima of objectives: losses are curved at small minima, and flat at large
+# ones.
 MINIMA = (0.3, 1.0, 10.0)
 
 # Relative tolerance for the distance between a prescribed minimum and the solver's result.
@@ -58,7 +59,7 @@ SOLVED = 1e-4
 OBJECTIVE = "objective"
 HANDED = "noise"
 
-# Number of points of an interval at which the scores of the two sides are compared.
+# A threshold is drawn from an interval: its scores on the two sides are compared at POINTS points.
 POINTS = 500
 
 
@@ -140,8 +141,9 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator that gives prescribed answers, and records its events.
 
-    On the first side, an answer is the one that `script` has for the event's place, or is drawn. On
-    the second side, `leader` is the replay of the first side, whose answers are repeated. Drawn
+    On the first side, an answer is taken from `script`, if the script has the event's place, or is
+    drawn. On the second side, the answers of `leader`, the replay of the first side, are repeated.
+    Drawn
     answers and public coins are functions of `seed`. For a party's curator, `path` has the index of
     the party. The call with the name `redrawn` gets another batch than in the leader's fit.
     """

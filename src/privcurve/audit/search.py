@@ -89,8 +89,8 @@ def search_exact(
             worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
-    # If δ > 0, compare values of δ, not of ε: ε as a function of δ jumps where δ is the probability
-    # of an event, and there rounding would decide.
+    # If δ > 0, compare values of δ. As a function of δ, ε jumps where δ is the probability of an
+    # event, so a comparison of ε would depend on rounding.
     shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
     violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"

@@ -178,7 +178,10 @@ def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> N
         if not np.array_equal(one.exact, other.exact)
     }
     if len(moved) > 1:
-        raise BreachError(CHARGE, "a changed record moves the training and the hold-out: both cost")
+        raise BreachError(
+            CHARGE,
+            "a changed record moves the training and the hold-out, but only one cost is charged",
+        )
 
 
 def _one() -> tuple[list[Line], list[Line]]:

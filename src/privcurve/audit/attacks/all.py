@@ -31,9 +31,10 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
 
 
 def find_claims() -> Iterator[Claim]:
-    """Yield all claims to attack: ``CLAIMS`` of each module in this folder, and of the papers.
+    """Yield all claims to attack, from the modules in this folder and from the papers.
 
-    A paper returns its claims from the function ``claims`` of its module ``audit``.
+    A module has its claims in ``CLAIMS``; a paper returns them from ``claims()`` of its module
+    ``audit``.
     """
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:

@@ -33,23 +33,24 @@ SMALL = 200
 
 
 def several(c: Claim, target: Target) -> list[Pair]:
-    """Return the pairs that `recipe` tries; different learners fail on different ones.
+    """Return five pairs for any learner, as different learners fail on different pairs.
 
-    The pairs are: one record alone in three bins; two records with swapped columns; balanced
-    labels; a training error that is 0 on one side only; distinct rows in three bins.
+    The tables have a record alone in three bins; two records, one of which swaps its columns; equal
+    records with balanced labels; equal records with a training error of 0 on one side only; and
+    distinct rows in three bins.
     """
     flips = flipped_balance(9, 0), flipped_constant(6)
     return [lone_record(3), cross_columns(), *flips, three_codes()]
 
 
 def three_codes() -> Pair:
-    """Return a pair: five distinct records in a column of three bins; one moves to the last bin."""
+    """Return a pair of five distinct records in three bins; one record moves to the last bin."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
     return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def of_three_classes(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: four records of three classes; one moves to another bin and class."""
+    """Return a pair of four records of three classes; one record moves to another bin and class."""
     others = [((0,), 0), ((1,), 1), ((2,), 2)]
     name = "three classes, a record that moves"
     return [replace_record(name, ((0,), 0), ((2,), 1), others, (3,))]
@@ -76,17 +77,17 @@ def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair of 4 records for 1-rules; with more, its worst outcome is too rare."""
+    """Return the worst pair for 1-rules with 4 records, so that the worst outcome is frequent."""
     return [flipped_constant(4)]
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: the label of one record flips, and each of its bins has other records, too.
+    """Return a pair of tables: the label of one record flips; others share the bins of this record.
 
-    In each of its bins, the record meets a different group of equal records. The groups have
-    balanced labels and are so large that noise hardly changes their sums; even more records fix the
-    intercept. So apart from noise, the released value of each of these bins depends only on the
-    record's label, and the record's score adds up these values.
+    In each column, a different group of equal records has the bin of this record. The groups have
+    balanced labels, and are so large that noise hardly changes their sums; even more records fix
+    the intercept. So apart from noise, the released value of each bin of this record depends only
+    on the record's label, and the record's score adds up these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
@@ -113,7 +114,7 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: 400 equal records, one label flips; all counts are larger than their noise."""
+    """Return a pair of 400 equal records; one label flips. Counts are larger than their noise."""
     return [flipped_balance(400, 0)]
 
 
@@ -143,7 +144,7 @@ def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: four records, one of which moves to another leaf.
+    """Return a pair of four records; one record moves to another leaf.
 
     With so few records, noise that depends on the size of a node would reveal the move.
     """
@@ -157,7 +158,7 @@ def _move_between_leaves(others: Sequence[Row], copies: int) -> list[Pair]:
 
 
 def one_more(c: Claim, target: Target) -> list[Pair]:
-    """Return an add-remove pair: seven equal records, and eight."""
+    """Return an add-remove pair of seven and of eight equal records."""
     return [add_record(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
 
 
@@ -178,7 +179,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs: one record, one among equal records, and one among different records."""
+    """Return three pairs: a record moves alone, among equal records, or among different records."""
     among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
     beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
     return [
@@ -189,7 +190,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of eight records; one moves, and the public column contradicts its label.
+    """Return a pair of eight records; one moves, whose label the public column contradicts.
 
     A boosted learner that starts from the public column gives this record most of the weight.
     """
@@ -205,7 +206,7 @@ def flipped_label(c: Claim, target: Target) -> list[Pair]:
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair: a positive record moves from bin 1 to bin 0.
+    """Return a pair in which a positive record moves from bin 1 to bin 0.
 
     Twenty other records have positive labels in bin 1 and negative labels in bin 0. So all
     teachers of PATE change their votes about the moved record from positive to negative.

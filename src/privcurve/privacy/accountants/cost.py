@@ -26,9 +26,9 @@ class Cost:
     """The cost of `count` equal mechanism calls."""
 
     kind: str  # one of the constants above
-    # The cost of one call, in a unit that depends on the kind: ε (pure; Laplace noise on a number
-    # or vector), the length of the range (bounded range), sensitivity/σ (Gaussian, sampled) or
-    # √(2ρ) (zCDP). All these are in proportion to the noise rate.
+    # The cost of one call, which is in proportion to the noise rate. It is ε for a pure call and
+    # for Laplace noise, the length of the range for a bounded-range call, sensitivity/σ for
+    # Gaussian noise (also on batches), and √(2ρ) for zCDP.
     amount: float
     count: int = 1
     rate: float = 1.0  # the probability that a record is in the batch, for a sampled kind
