@@ -103,8 +103,8 @@ class EnsembleErrors(Output):
         return Reads(request.curves_of(method for method in methods if method.learner in LEARNERS))
 
     def make(self, context: Context) -> None:
-        # Read one curve at a time, so that memory does not grow with the study. A curve may be
-        # split into jobs with single folds.
+        # Read one curve at a time, so that memory does not grow with the study. The runs of a curve
+        # may come from several jobs, one for each fold; hence `concat`.
         parts = (pd.concat(context.jobs.results(curve, RUN_COLUMNS)) for curve in context.curves)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = stored_frame(frame).to_csv(index=False, float_format="%.12g", lineterminator="\n")

@@ -58,7 +58,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 
 def _methods(request: OutputRequest) -> list[Method]:
-    """Return the methods of the requested learners that are trained at the requested ε."""
+    """Return the methods of the requested learners, but only methods trained at the requested ε."""
     epsilon = request.options["epsilon"]
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 

@@ -165,7 +165,7 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return the number and the mean α of thresholds, by kind and by tenth of the line.
+    """Return the number and the mean α of thresholds, by kind and by tenth of the line (`bounds`).
 
     `frames` has, for each kind, a table of thresholds for each model. Further columns describe all
     models of a kind. `middle_by_outside` is the mean α of thresholds within a quarter of the line's
@@ -213,6 +213,7 @@ def draw(
     """Draw how often thresholds fall into each tenth of the line, and the weights in one model.
 
     `table` is the result of :func:`summary`; `first` has the thresholds of one model of each kind.
+    The line is the column named `column`, with the ends `bounds`; the label changes at `boundary`.
     """
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)

@@ -140,7 +140,9 @@ def draw(
 ) -> Figure:
     """Draw the histogram of thresholds on the left, and their weights α on the right.
 
-    A dashed line marks the `boundary`, the value at which the label changes, if it is known.
+    `frame` is the result of :func:`votes_frame`; `column` is the name of the column, and `bounds`
+    are its smallest and largest value. A dashed line marks the `boundary`, the value at which the
+    label changes, if it is known.
     """
     if frame.empty:
         raise ValueError("model must have at least one threshold; got none")
