@@ -41,7 +41,7 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
-from privcurve.privacy.rows import Of, Rows, codes_between, labels_between
+from privcurve.privacy.rows import Of, Rows, whole_between
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
 from privcurve.privacy.sums import MOST_RECORDS, LoopSum, Sum, is_open, joined
@@ -423,14 +423,13 @@ class Curator(Account):
             raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         public = stated.public_columns if stated is not None else ()
         is_public = stated is not None and stated.public_label
-        private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
+        private = tuple(j not in public for j in range(len(exact.n_bins)))
         low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
         of, labels = Of(records.learner, exact.counts, records.batch), exact.labels
         labels = labels if labels.dtype == np.int8 else np.minimum(labels, high)
-        return (
-            Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
-            Rows.like(labels, of, labels_between(low, high, is_public)),
-        )
+        most = tuple((exact.n_bins - 1).tolist())
+        codes = Rows.like(exact.codes, of, whole_between((0,) * len(most), most, private))
+        return codes, Rows.like(labels, of, whole_between(low, high, not is_public))
 
     def batch(self, call: str, records: Records, rate: float) -> Records:
         """Draw the Poisson batch of a call: each record is in it at a rate, independently.
