@@ -29,7 +29,6 @@ from privcurve.privacy.mechanisms import (
     exponential_probabilities,
     permute_and_flip_probabilities,
     resolve,
-    score_range,
 )
 
 FALSE_ALARM = 1e-6
@@ -120,12 +119,6 @@ def test_permute_and_flip_is_not_bounded_range():
         widest = max(widest, np.ptp(np.log(a / b)))
     assert widest > epsilon * 1.05
     assert MECHANISMS[PERMUTE_AND_FLIP].bounded_range(epsilon) is None
-
-
-def test_score_range():
-    assert {score_range(3.0, one.name) for one in NEIGHBOURS} == {6}
-    with pytest.raises(ValueError, match="twins"):
-        score_range(1.0, "twins")
 
 
 @pytest.mark.parametrize("name", SELECTIONS)

@@ -29,7 +29,7 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     PURE_KIND,
 )
-from privcurve.privacy.budget import PROVED, check_calibration, relation
+from privcurve.privacy.budget import PROVED, check_calibration
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
@@ -88,16 +88,6 @@ class Mechanism:
         leaves.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
-
-
-def score_range(sensitivity: float, neighbours: str) -> float:
-    """Return the range max δ − min δ of the changes of scores that change by at most Δ each: 2Δ.
-
-    Under add/remove the range would be only Δ if an added record moved all scores in one direction;
-    this function does not assume that.
-    """
-    relation(neighbours)
-    return 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------

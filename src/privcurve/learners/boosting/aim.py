@@ -20,7 +20,6 @@ from privcurve.privacy.budget import PROVED
 from privcurve.privacy.calibration.shares import SharedBudget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
-from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1, histogram_l2
 
@@ -186,7 +185,7 @@ class Rounds:
         ]
         # A score is Lipschitz in the table's counts (L1): their sensitivity bounds its sensitivity.
         largest = max(self.weights[name] for name in candidates)
-        distances = score_range(histogram_l1(neighbours, largest), neighbours)
+        distances = 2 * histogram_l1(neighbours, largest)
         announced = Announced(CHOICE.format(k), score_range=distances, source=SOURCE)
         choice = self._call(announced, 1 - OF_TABLE)
         name = candidates[self.curator.choose(choice, scores)]

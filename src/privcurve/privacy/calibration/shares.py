@@ -39,18 +39,14 @@ class SharedBudget:
         """Whether ε is finite."""
         return is_private(self.epsilon)
 
-    def release_cost(self, share: float) -> float:
-        """Return the cost that a share pays for a release: ε, or sensitivity/σ for δ > 0."""
-        return share * self.amount if self.pure else math.sqrt(share) * self.amount
-
-    def choice_cost(self, share: float) -> float:
-        """Return the cost that a share pays for a choice: ε, or the bounded range for δ > 0."""
-        return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
-
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
         """Return the ledger entry of a release or a choice that a share pays for."""
-        amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
-        return announced.entries(amount, self.pure)[0]
+        if self.pure:
+            return announced.entries(share * self.amount, True)[0]
+        # For a release the amount is sensitivity/σ; for a choice, which may cost as much, it is the
+        # bounded range.
+        amount = math.sqrt(share) * self.amount * (2 if announced.score_range else 1)
+        return announced.entries(amount, False)[0]
 
 
 @lru_cache(maxsize=1024)
