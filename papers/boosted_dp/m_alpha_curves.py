@@ -12,7 +12,6 @@ from privcurve.coding import Floats
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
-from privcurve.privacy.sensitivity.impurity import boosted_split_published
 
 
 class MAlphaCurves(Output):
@@ -77,9 +76,9 @@ def panels() -> list[Panel]:
     """Return the panels of the figure."""
     # Imported here, as the workflow imports this file while it builds the DAG, and must not wait
     # for compiled code.
-    from .learners._m_alpha import bayes_weight, inverse_link, link
+    from .learners._m_alpha import bayes_weight, boosted_split_published, inverse_link, link
 
-    sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
+    sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), alpha))
     risk = _vectorise(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
     return [
         Panel("Bayes risk L(q)", "q", SHARES, risk),

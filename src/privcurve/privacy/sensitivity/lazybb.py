@@ -131,7 +131,7 @@ def _check_lazybb(n: int, density: float) -> None:
         raise ValueError(f"density must be in (0, 1]; got {density}")
 
 
-def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
+def lazybb_split_range(n: int, zeta: float, criterion: str) -> float:
     """Return the range of LazyBB's split scores' change, for all nodes of one tree level together.
 
     The scores are −ΣF(a, b), with F(a, b) = (a + b)G(a/(a + b)) for the weights a and b of the two
@@ -140,4 +140,4 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     `TOP_DOWN_SPLIT`. Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
-    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
+    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion)
