@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -135,10 +135,7 @@ class Runs:
 
     def delta(self, rho: float, epsilon: float) -> float:
         """Bound δ(ε) of the selection among ρ-zCDP runs, by the better of two theorems."""
-
-        def profile(each: float) -> float:
-            return zcdp_delta(rho, each)
-
+        profile = partial(zcdp_delta, rho)
         slope = min(self.rho_slope(rho), self.profile_slope(profile, epsilon))
         if slope >= epsilon:
             return 1.0
