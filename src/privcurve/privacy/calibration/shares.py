@@ -9,7 +9,7 @@ from functools import lru_cache
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
-from privcurve.privacy.budget import check_budget, is_private
+from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
@@ -52,7 +52,6 @@ class SharedBudget:
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
     """Return a budget for Gaussian releases alone, by their exact composition; δ must be > 0."""
-    check_budget(epsilon, delta)
     if not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
     mu = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta, (GAUSSIAN,)).scale
@@ -62,7 +61,6 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudg
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
     """Return a budget for choices and releases: an ε if δ = 0, else a ρ of zCDP."""
-    check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)
     mu = calibrate((Cost(ZCDP_KIND, 1.0),), epsilon, delta, (ZCDP,)).scale

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from privcurve.coding import Floats
@@ -36,7 +34,7 @@ def lazybb_zeta(n: int, density: float) -> float:
     Replace-one; also add/remove, if n is the larger of the two sizes. Source: docs/proofs.md,
     'LazyBB: weights' (proved, attained).
     """
-    _check_lazybb(n, density)
+    check_n(n)
     return 1.0 / (density * n)
 
 
@@ -51,11 +49,6 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     matters only if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md, 'LazyBB: first rounds'
     (proved).
     """
-    _check_lazybb(n, density)
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be ≥ 1; got {n_rounds}")
-    if not (math.isfinite(learning_rate) and learning_rate >= 0):
-        raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
     # exp(700) is near the largest float; the minimum reaches 1/(κn) long before.
@@ -91,7 +84,6 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
 
 def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
     """Refuse a density at which the rounding of weights invalidates LazyBB's sensitivities."""
-    _check_lazybb(n, density)
     smallest = lazybb_smallest_density(n, normalise)
     if density < smallest:
         raise ValueError(
@@ -123,12 +115,6 @@ def check_largest_weight(largest: float, who: str) -> None:
             f"internal error in {who}: a record had {largest!r} times the maximum weight of the "
             "privacy proof; the model is withheld. Please report this with the parameters."
         )
-
-
-def _check_lazybb(n: int, density: float) -> None:
-    check_n(n)
-    if not 0 < density <= 1:
-        raise ValueError(f"density must be in (0, 1]; got {density}")
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str) -> float:
