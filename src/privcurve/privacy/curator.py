@@ -45,7 +45,7 @@ from privcurve.privacy.mechanisms import (
 from privcurve.privacy.rows import Of, Rows, whole_between
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
-from privcurve.privacy.sums import MOST_RECORDS, LoopSum, Sum, is_open, joined
+from privcurve.privacy.sums import LoopSum, Sum, is_open, joined
 
 if TYPE_CHECKING:
     from privcurve.privacy.selection import Runs
@@ -405,17 +405,10 @@ class Curator(Account):
         -------
         codes : Rows of shape (n_rows, n_columns)
         labels : Rows of shape (n_rows,)
-
-        Raises
-        ------
-        ValueError
-            If there are more records than sums of integers can represent.
         """
         if not isinstance(records, Records):
             raise DoorError("partitioned records have no rows in one process: ask for Totals")
         exact, stated = records.exact, self._stated
-        if exact.n > MOST_RECORDS:
-            raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         public = stated.public_columns if stated is not None else ()
         is_public = stated is not None and stated.public_label
         private = tuple(j not in public for j in range(len(exact.n_bins)))

@@ -21,6 +21,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.moves import ULP, Moves, multiply_up
 from privcurve.privacy.sealed import Sealed, open_values
 from privcurve.privacy.sums import (
+    MOST_RECORDS,
     MOST_UNITS,
     Bounded,
     Bounds,
@@ -371,7 +372,8 @@ class Rows(Bounded):
         low, high = (np.array(end).ravel() for end in (self._low, self._high))
         from privcurve.kernels.rows import add_whole
 
-        add_whole(values, places, self._of.counts, low, high, unit, sums)
+        if add_whole(values, places, self._of.counts, low, high, unit, sums) > MOST_RECORDS:
+            raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         if error:
             on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
             near, apart = change.loosened(error), Moves.between(*on_grid)
