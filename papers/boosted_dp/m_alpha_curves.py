@@ -12,7 +12,6 @@ from privcurve.coding import Floats
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
-from privcurve.privacy.sensitivity.impurity import boosted_split_published
 
 
 class MAlphaCurves(Output):
@@ -78,12 +77,12 @@ class Panel(NamedTuple):
 
 
 def panels() -> list[Panel]:
-    """Return the six panels of the figure."""
-    # This import is not at the top, because it loads compiled code, and the workflow imports this
-    # module each time it builds its DAG.
-    from .learners._m_alpha import bayes_weight, inverse_link, link
+    """Return the panels of the figure."""
+    # Imported here, as the workflow imports this file while it builds the DAG, and must not wait
+    # for compiled code.
+    from .learners._m_alpha import bayes_weight, boosted_split_published, inverse_link, link
 
-    sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
+    sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), alpha))
     risk = _vectorise(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
     return [
         Panel("Bayes risk L(q)", "q", SHARES, risk),

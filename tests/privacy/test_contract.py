@@ -201,7 +201,7 @@ def test_a_bound_that_holds_only_for_few_columns_fails_at_real_size(monkeypatch)
 
     def of_two(parts):
         all_of_them, two = own(parts), own(parts[:2])
-        change = two.change.with_entries(all_of_them.change.entries)
+        change = two.change._replace(entries=all_of_them.change.entries)
         return all_of_them._replace(change=change)
 
     monkeypatch.setattr(sums, "join_bounds", of_two)

@@ -20,14 +20,13 @@ MODEL = np.random.default_rng(5).normal(scale=3, size=WIDTH)
 GROUPS = [np.arange(k, dtype=np.uint8) for k in BINS]
 
 
-ONES = [np.ones(k) for k in BINS]
 # Two columns of numbers in [0, 1], and a one-hot column.
-LEVELS = [np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]), ONES[2]]
+LEVELS = [np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]), None]
 CONSTANT = [np.zeros_like(group) for group in GROUPS[:2]]
 
 
 def one_hot(part):
-    return joint.input_rows(part.codes, GROUPS, ONES, [*BINS, 1])
+    return joint.input_rows(part.codes, GROUPS, [None] * 3, [*BINS, 1])
 
 
 def numbers(part):

@@ -10,73 +10,65 @@ from tree import weights_of
 from privcurve.privacy.sensitivity import lazybb as s
 from privcurve.privacy.sensitivity.counts import histogram_l1
 from privcurve.privacy.sensitivity.impurity import (
-    boosted_split_published,
     distributed_split_published,
     impurity,
-    split_range,
     split_sensitivity,
 )
 
-CRITERIA = [
-    ("gini", 1.0),
-    ("entropy", 1.0),
-    ("root_gini", 1.0),
-    ("zero_one", 1.0),
-    ("m_alpha", 0.3),
-]
+CRITERIA = ["gini", "entropy", "root_gini", "zero_one"]
 
 
-def potential(records, criterion, alpha):
+def potential(records, criterion):
     """Return Σ over leaves of w·G(q), for (leaf, label) records."""
     total = 0.0
     for leaf in {leaf for leaf, _ in records}:
         labels = [label for at, label in records if at == leaf]
-        total += len(labels) * impurity(sum(labels) / len(labels), criterion, alpha)
+        total += len(labels) * impurity(sum(labels) / len(labels), criterion)
     return total
 
 
-@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
-def test_added_record_changes_split_score_by_zero_to_f1(criterion, alpha, n):
+def test_added_record_changes_split_score_by_zero_to_f1(criterion, n):
     types = list(itertools.product((0, 1), (0, 1)))
     changes = [
-        potential([*rest, new], criterion, alpha) - potential(list(rest), criterion, alpha)
+        potential([*rest, new], criterion) - potential(list(rest), criterion)
         for rest in itertools.combinations_with_replacement(types, n - 1)
         for new in types
     ]
-    bound = split_sensitivity(n, criterion, alpha)
+    bound = split_sensitivity(n, criterion)
     assert min(changes) >= -1e-12
     assert max(changes) == pytest.approx(bound, abs=1e-12)
 
 
-@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(criterion, alpha):
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(criterion):
     # Records are (leaf under candidate 1, leaf under candidate 2, label).
     n, types = 4, list(itertools.product((0, 1), repeat=3))
     largest_change = largest_range = 0.0
     for rest in itertools.combinations_with_replacement(types, n - 1):
         scores = {
-            new: [potential([(r[h], r[2]) for r in (*rest, new)], criterion, alpha) for h in (0, 1)]
+            new: [potential([(r[h], r[2]) for r in (*rest, new)], criterion) for h in (0, 1)]
             for new in types
         }
         for old, new in itertools.permutations(types, 2):
             change = [b - a for a, b in zip(scores[old], scores[new], strict=True)]
             largest_change = max(largest_change, *map(abs, change))
             largest_range = max(largest_range, max(change) - min(change))
-    assert largest_change == pytest.approx(split_sensitivity(n, criterion, alpha))
-    assert largest_range == pytest.approx(split_range(n, criterion, alpha))
+    assert largest_change == pytest.approx(split_sensitivity(n, criterion))
+    assert largest_range == pytest.approx(2 * split_sensitivity(n, criterion))
     if criterion == "gini":
         # With weights 1/n, ζ = 1/n: DP-TopDown's 8ζ, up to the factor (n − 1)/n.
         ratio = largest_range / n / (s.TOP_DOWN_SPLIT / n)
         assert ratio == pytest.approx((n - 1) / n)
 
 
-@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_all_nodes_of_a_level_cost_no_more_than_one(criterion, alpha):
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_all_nodes_of_a_level_cost_no_more_than_one(criterion):
     # Records are (node, leaf under candidate 1, under candidate 2, label); the ranges of the two
     # nodes add up.
     n, types = 3, list(itertools.product((0, 1), repeat=4))
-    bound = split_range(n, criterion, alpha)
+    bound = 2 * split_sensitivity(n, criterion)
     largest = 0.0
     for rest in itertools.combinations_with_replacement(types, n - 1):
         scores = {
@@ -86,7 +78,6 @@ def test_all_nodes_of_a_level_cost_no_more_than_one(criterion, alpha):
                         potential(
                             [(r[1 + h], r[3]) for r in (*rest, new) if r[0] == node],
                             criterion,
-                            alpha,
                         )
                         for h in (0, 1)
                     ]
@@ -102,9 +93,6 @@ def test_all_nodes_of_a_level_cost_no_more_than_one(criterion, alpha):
 
 def test_published_split_sensitivities():
     for m in (2, 10, 26, 27, 1000, 32561):
-        for criterion, alpha in CRITERIA:
-            published = boosted_split_published(m, criterion, alpha)
-            assert published >= split_sensitivity(m, criterion, alpha)
         for criterion in ("gini", "entropy"):
             published = distributed_split_published(m, criterion)
             assert published >= split_sensitivity(m, criterion) / m
@@ -112,14 +100,6 @@ def test_published_split_sensitivities():
             split_sensitivity(m, "root_gini") / m
         )
         assert too_small == (m >= 27)
-    loose = [
-        boosted_split_published(32561, c) / split_sensitivity(32561, c)
-        for c in ("zero_one", "gini", "entropy", "root_gini")
-    ]
-    assert loose == pytest.approx([1.5, 1.25, 1.06, 1.003], rel=2e-3)
-    # As printed: 1 + 4 · G(1/4) for Gini; 3 + 2α(√m − 1).
-    assert boosted_split_published(3, "gini") == pytest.approx(4)
-    assert boosted_split_published(9, "m_alpha", 0.25) == pytest.approx(4)
 
 
 # LazyBB ----------------------------------------------------------------------------
@@ -199,8 +179,8 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     assert shares <= printed * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_weighted_split_range_holds(criterion, alpha):
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weighted_split_range_holds(criterion):
     # Unnormalised weights in units of κn; records are (leaf under candidate 1, 2, label).
     n, density, learning_rate, t = 4, 0.5, 0.5, 3
     rng = np.random.default_rng(19)
@@ -210,12 +190,12 @@ def test_weighted_split_range_holds(criterion, alpha):
         for leaf in (0, 1):
             mass = [weights[(leaves == leaf) & (labels == y)].sum() for y in (0, 1)]
             if sum(mass) > 0:
-                total += sum(mass) * impurity(mass[1] / sum(mass), criterion, alpha)
+                total += sum(mass) * impurity(mass[1] / sum(mass), criterion)
         return total / (density * n)
 
     pairs = list(neighbouring_weights(n, density, learning_rate, t - 1))
     bound = s.lazybb_split_range(
-        n, s.lazybb_zeta_rounds(n, density, learning_rate, t)[-1], criterion, alpha
+        n, s.lazybb_zeta_rounds(n, density, learning_rate, t)[-1], criterion
     )
     for _ in range(1000):
         mu, other = pairs[rng.integers(len(pairs))]
@@ -227,8 +207,8 @@ def test_weighted_split_range_holds(criterion, alpha):
         ]
         assert abs(change[0] - change[1]) <= bound * (1 + 1e-9)
     # Uniform weights attain 2F₁(n)/n (enumerated above); the bound is 2F₁(n + 1)/n.
-    uniform = s.lazybb_split_range(n, 1 / n, criterion, alpha)
-    assert uniform == pytest.approx(2 * split_sensitivity(n + 1, criterion, alpha) / n)
+    uniform = s.lazybb_split_range(n, 1 / n, criterion)
+    assert uniform == pytest.approx(2 * split_sensitivity(n + 1, criterion) / n)
 
 
 def test_zeta_without_overflow_in_late_rounds():
@@ -241,11 +221,7 @@ def test_zeta_without_overflow_in_late_rounds():
     ("call", "message"),
     [
         (lambda: s.lazybb_zeta(0, 0.5), "n must be .* got 0"),
-        (lambda: s.lazybb_zeta(5, 1.5), r"density must be in \(0, 1\]; got 1.5"),
-        (lambda: s.lazybb_zeta_rounds(5, 0.5, 0.5, 0), "n_rounds must be .* got 0"),
-        (lambda: s.lazybb_zeta_rounds(5, 0.5, -1.0, 2), "learning_rate must be .* got -1.0"),
         (lambda: split_sensitivity(5, "misspelt"), "misspelt"),
-        (lambda: split_sensitivity(5, "m_alpha", 2.0), "alpha must be .* got 2.0"),
         (lambda: histogram_l1("neighbourly"), "neighbourly"),
         (lambda: distributed_split_published(5, "zero_one"), "zero_one"),
     ],

@@ -24,7 +24,7 @@ from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.outputs.answers import contracts_of, ranking, titles_of
 from privcurve.outputs.error_table import error_frame
 from privcurve.outputs.learning_curves import best_curves
-from privcurve.privacy.budget import PROVED, check_calibration
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.ledger import CLAIMED, PrivacyStatement, state
 from privcurve.stored import spoken, stored
 
@@ -322,8 +322,6 @@ def test_no_text_for_readers_says_certified():
 
 
 def test_a_stored_word_is_refused_with_its_present_name():
-    with pytest.raises(ValueError, match="got 'certified': it is called 'proved' now"):
-        check_calibration("certified")
     old = {"gam": {"learner": "privgam", "calibrations": ["certified"]}}
     with pytest.raises(StudyError, match="not 'certified': it is called 'proved' now"):
         study_with(old)

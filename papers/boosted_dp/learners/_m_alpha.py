@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
 from privcurve.kernels.jit import jit
+from privcurve.privacy.sensitivity import impurity
 
 # Before the link is computed, the share q of a leaf is clipped to [ζ, 1 − ζ], so that the link is
 # finite (§17.2 of the paper).
@@ -54,6 +55,36 @@ def inverse_link(margin: float, alpha: float) -> float:
         return 0.5
     share = beyond / math.sqrt(alpha * alpha + beyond * beyond)
     return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
+
+
+def split_sensitivity(n: int, alpha: float) -> float:
+    """Return the sensitivity F₁(n) of a split's score: α of root-Gini's, 1 − α of the 0/1 loss's.
+
+    See :func:`privcurve.privacy.sensitivity.impurity.split_sensitivity`; L is linear in α.
+    """
+    root, zero_one = (impurity.split_sensitivity(n, name) for name in ("root_gini", "zero_one"))
+    return alpha * root + (1 - alpha) * zero_one
+
+
+def boosted_split_published(m: int, alpha: float) -> float:
+    """Return the sensitivity 3 + 2α(√m − 1) of a split, for m records, that the paper publishes.
+
+    It is valid, and less than twice as large as needed. Replace-one. Source:
+    papers/boosted_dp/proofs.md, 'Published noise'.
+    """
+    return 3 + 2 * alpha * (math.sqrt(m) - 1)
+
+
+def margins_l2() -> float:
+    """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
+
+    A and B are the weights of the two labels in a leaf; no record weighs more than 1.
+
+    A replacement with another label in the same leaf changes one margin by 2; a replacement in
+    another leaf changes two margins by 1 each, and only √2 in L2. Replace-one. Source:
+    papers/boosted_dp/proofs.md, 'Leaves' (proved).
+    """
+    return 2.0
 
 
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:

@@ -1,5 +1,7 @@
 """Test that Bayes risk, link, inverse link and surrogate of the Mα-loss are consistent."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import logit
@@ -8,14 +10,15 @@ from privcurve.papers.boosted_dp import m_alpha_curves
 from privcurve.papers.boosted_dp.learners._m_alpha import (
     ZETA,
     bayes_weight,
+    boosted_split_published,
     inverse_link,
     largest_link,
     link,
     link_of_leaves,
     log_odds_of_margins,
     record_weights,
+    split_sensitivity,
 )
-from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
 
 ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
@@ -36,7 +39,8 @@ def surrogate(margin, alpha):
 def test_the_bayes_risk_is_the_criterion_of_splits(alpha):
     for q in SHARES:
         weight = bayes_weight(7 * q, 7 * (1 - q), alpha)
-        assert weight == pytest.approx(7 * impurity(q, "m_alpha", alpha), rel=1e-12)
+        risk = alpha * impurity(q, "root_gini") + (1 - alpha) * impurity(q, "zero_one")
+        assert weight == pytest.approx(7 * risk, rel=1e-12)
     assert bayes_weight(3.0, 0.0, alpha) == bayes_weight(0.0, 3.0, alpha) == 0.0
 
 
@@ -69,11 +73,36 @@ def test_without_alpha_the_inverse_is_a_step():
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_the_weight_bound_is_the_inverse_of_the_reach(alpha):
+def test_no_record_weighs_more_than_the_inverse_link_of_the_reach(alpha):
     for reach in (0.0, 0.3, 1.0, 2.0, 5.0, 40.0):
-        assert ensemble_weight_bound(reach, alpha) == pytest.approx(
-            inverse_link(reach, alpha), abs=1e-12
-        )
+        scores = np.linspace(-reach, reach, 21)
+        for sign in (-1, 1):
+            weights = record_weights(scores, np.full(21, sign, dtype=np.int8), alpha)
+            assert weights.max() == pytest.approx(inverse_link(reach, alpha), abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("n", [2, 5])
+def test_a_replaced_record_changes_split_scores_by_the_sensitivity(n, alpha):
+    """Records are (leaf, label); the score is the sum over leaves of (A + B)·L(q)."""
+
+    def score(records):
+        counts = [[records.count((leaf, label)) for label in (0, 1)] for leaf in (0, 1)]
+        return sum(bayes_weight(float(a), float(b), alpha) for a, b in counts)
+
+    types = list(itertools.product((0, 1), repeat=2))
+    changes = [
+        score([*rest, new]) - score([*rest, old])
+        for rest in itertools.combinations_with_replacement(types, n - 1)
+        for old, new in itertools.permutations(types, 2)
+    ]
+    assert max(changes) == pytest.approx(split_sensitivity(n, alpha), rel=1e-12)
+
+
+def test_the_published_sensitivity_of_splits_is_valid_and_loose():
+    for m, alpha in itertools.product((2, 10, 1000, 32561), [0.0, *ALPHAS]):
+        assert 1 <= boosted_split_published(m, alpha) / split_sensitivity(m, alpha) < 2
+    assert boosted_split_published(9, 0.25) == pytest.approx(4)
 
 
 def test_weights_and_leaves():

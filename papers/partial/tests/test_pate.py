@@ -15,8 +15,8 @@ from privcurve.papers.partial.learners.pate.classifier import (
     PATEClassifier,
     _count_margins,
     _train_teachers,
+    answers_l1,
 )
-from privcurve.privacy.sensitivity.counts import answers_l1
 
 BINS = (3, 4)
 

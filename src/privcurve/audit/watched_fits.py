@@ -163,9 +163,9 @@ class Watch(Curator):
             self.drawn.append(("threshold", np.array([level])))
         return point
 
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
-        tilt = super()._tilt(call, dimension, old)
-        # The norm of the noise vector has a Gamma distribution with the dimension as its shape.
+    def _tilt(self, call: Call, dimension: int) -> Floats:
+        tilt = super()._tilt(call, dimension)
+        # The norm of the vector has a Gamma distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt

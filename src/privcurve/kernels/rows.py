@@ -87,24 +87,29 @@ def add_whole(
     high: Floats,
     unit: float,
     sums: Ints,
-) -> None:
-    """Add each row of `values`, times its count, to a row of `sums`: row i to ``sums[codes[i]]``.
+) -> int:
+    """Add each row of `values`, times its count, to the row of `sums` of its code.
 
-    The numbers of column j are first clipped to `low[j]` … `high[j]` and rounded to integers in the
-    unit `unit`. NaN is replaced by 0. If `codes` is empty, all rows are added to ``sums[0]``.
+    Returns the sum of the counts.
+
+    Each number is clipped to `low` … `high` and rounded to an integer multiple of `unit`. NaN
+    counts as 0. If `codes` is empty, all rows have the code 0.
     `values` may have any numeric type: a copy as floats would take longer than the loop.
     """
-    per = 1.0 / unit
+    per, n = 1.0 / unit, 0
     if not len(codes) and values.shape[1] == 1:
         total = 0  # a local variable stays in a register, which halves the time
         for i in range(len(values)):
             total += counts[i] * _whole(values[i, 0], low[0], high[0], per)
+            n += counts[i]
         sums[0, 0] += total
-        return
+        return n
     for i in range(len(values)):
+        n += counts[i]
         code = codes[i] if len(codes) else 0
         for j in range(values.shape[1]):
             sums[code, j] += counts[i] * _whole(values[i, j], low[j], high[j], per)
+    return n
 
 
 @compiled

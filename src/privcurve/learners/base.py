@@ -248,10 +248,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         weights = check_counts(counts, codes.shape[0])
         rows = training_rows(self.schema, X, counts)
         records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
-        warn_of_budget(self, records.n)
+        n = records.n
+        warn_of_budget(self, n)
         fitted = self._train(learners, records, labels, None)[0]
         fitted._positions_from_rows = positions_need_rows(self, y)
-        warn_of_size(fitted, records.n)
+        warn_of_size(fitted, n)
         return fitted
 
     def size_remark(self, n: int) -> str:

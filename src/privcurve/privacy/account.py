@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from privcurve.privacy.budget import ADD_REMOVE, PROVED, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
-    GAUSSIAN,
     LAPLACE,
     LOGISTIC,
     NOISY_LABEL,
+    NUMBERS,
     SELECTIONS,
     TWO_LAPLACE,
 )
@@ -113,21 +113,18 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 class Pending(LedgerEntry):
     """An announced call whose sensitivity follows from the :class:`~.rows.Sum` that it releases.
 
-    Before :meth:`settle`, `noise_rate` is the rate for a sensitivity of 1, or for scores with a
-    range of 1.
+    Before :func:`settled_call`, `noise_rate` is the rate for a sensitivity of 1, or for scores with
+    a range of 1.
     """
-
-    def settle(self, bound: float) -> LedgerEntry:
-        """Return the final entry; `bound` is the derived sensitivity, or the range of scores."""
-        sensitivity = bound / 2 if self.mechanism in SELECTIONS else bound
-        values = {name: getattr(self, name) for name in LedgerEntry.__slots__}
-        rate = self.noise_rate / bound
-        return LedgerEntry(**{**values, "noise_rate": rate, "sensitivity": sensitivity})
 
 
 @lru_cache(maxsize=2**14)
-def _settled_call(entry: Pending, bound: float) -> Call:
-    return call_of(entry.settle(bound))
+def settled_call(entry: Pending, bound: float) -> Call:
+    """Return the final call; `bound` is the derived sensitivity, or the range of scores."""
+    sensitivity = bound / 2 if entry.mechanism in SELECTIONS else bound
+    values = {name: getattr(entry, name) for name in LedgerEntry.__slots__}
+    rate = entry.noise_rate / bound
+    return call_of(LedgerEntry(**{**values, "noise_rate": rate, "sensitivity": sensitivity}))
 
 
 # One call for all numbers of an answer, or one for each position along its first axes.
@@ -156,7 +153,7 @@ class Account:
         self.sealed_for = ""
         # If this is the account of a party: its messages by the name of the entry that pays, and
         # the largest number of shares into which the noise of a message is divided.
-        self._charged: dict[str, _Messages] = {}
+        self._charged: dict[str, list[Call]] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
         self._spent = 0.0
@@ -255,7 +252,7 @@ class Account:
                 raise DoorError(
                     f"{entry.what}: no record can change it, so it is public and needs no noise"
                 )
-            call = _settled_call(entry, bound)
+            call = settled_call(entry, bound)
             assert call.entry is not None
             self._settled[entry] = call.entry
             self._derived.add(call.entry)
@@ -367,7 +364,7 @@ class Account:
             if not call.scale >= 0:
                 raise DoorError(f"noise scale must be ≥ 0; got {call.scale} ({call.mechanism})")
             if self._party and call.private:
-                self._charged.setdefault(call.what, _Messages()).add(call)
+                self._charged.setdefault(call.what, []).append(call)
             elif 0 < call.scale < math.inf:
                 raise DoorError(
                     f"{call.mechanism} noise must be announced by a ledger entry; it is not"
@@ -482,7 +479,7 @@ class Account:
                 )
             for what, messages in party._charged.items():
                 if what:
-                    messages.check(whats[what])
+                    _check_messages(messages, whats[what])
             if named and (missing := everything - set(party._charged)):
                 raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
@@ -521,30 +518,20 @@ class Account:
             raise DoorError(f"a run must spend {name} ≤ {charged}; it spends {spent}: {paid.what}")
 
 
-@dataclass
-class _Messages:
-    """The messages of a party that are charged to one entry of the ledger."""
-
-    mechanism: str = ""
-    least: float = math.inf  # smallest scale of the noise
-    n: int = 0
-
-    def add(self, call: Call) -> None:
-        self.mechanism, self.n = call.mechanism, self.n + 1
-        self.least = min(self.least, call.scale)
-
-    def check(self, entry: LedgerEntry) -> None:
-        _check_law(self.mechanism, entry)
-        if self.n > entry.calls:
-            raise DoorError(
-                f"a party must send at most {entry.calls} messages; it sends more: {entry.what}"
-            )
+def _check_messages(calls: Sequence[Call], entry: LedgerEntry) -> None:
+    """Check the messages of a party that are charged to one entry of the ledger."""
+    if len(calls) > entry.calls:
+        raise DoorError(
+            f"a party must send at most {entry.calls} messages; it sends more: {entry.what}"
+        )
+    for call in calls:
+        _check_law(call.mechanism, entry)
         # Only the noise scale of numbers is checked: the scale for a choice (a vote) may depend on
         # the party's own number of records.
         scale = call_of(entry).scale
-        if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
+        if call.mechanism in NUMBERS and call.scale < scale * (1 - ROUNDING):
             raise DoorError(
-                f"a party's noise scale must be {scale}; got {self.least}: {entry.what}"
+                f"a party's noise scale must be {scale}; got {call.scale}: {entry.what}"
             )
 
 

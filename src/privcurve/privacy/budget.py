@@ -17,7 +17,6 @@ ADD_REMOVE = "add-remove"
 
 PUBLISHED = "published"
 PROVED = SPOKEN
-CALIBRATIONS = (PUBLISHED, PROVED)
 
 # Smallest δ above 0: computations with a smaller one lose precision.
 LEAST_DELTA = 1e-300
@@ -156,15 +155,6 @@ def _group_factor(epsilon: float, size: int) -> float:
     if epsilon * (size - 1) >= 700:
         return math.inf
     return math.fsum(exp(k * epsilon) for k in range(size))
-
-
-def check_calibration(calibration: str) -> None:
-    """Raise ValueError for an unknown calibration."""
-    if calibration not in CALIBRATIONS:
-        raise ValueError(
-            f"calibration must be {PUBLISHED!r} or {PROVED!r}; got {calibration!r}"
-            f"{explain_renamed(calibration)}"
-        )
 
 
 def explain_renamed(word: Any) -> str:

@@ -35,6 +35,7 @@ from privcurve.privacy.mechanisms import (
     LARGEST_SCALE,
     MECHANISMS,
     NUMBERS,
+    OBJECTIVE_PERTURBATION,
     OBJECTIVES,
     PERMUTE_AND_FLIP,
     SELECTIONS,
@@ -42,10 +43,10 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
-from privcurve.privacy.rows import Of, Rows, codes_between, labels_between
+from privcurve.privacy.rows import Of, Rows, whole_between
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
-from privcurve.privacy.sums import MOST_RECORDS, LoopSum, Sum, is_open, joined
+from privcurve.privacy.sums import LoopSum, Sum, is_open, joined
 
 if TYPE_CHECKING:
     from privcurve.privacy.selection import Runs
@@ -353,8 +354,6 @@ class Curator(Account):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
-        *,
-        old: bool = False,
     ) -> Floats:
         """Return the minimum of an objective with a random linear term b·θ.
 
@@ -368,9 +367,6 @@ class Curator(Account):
             The gradient of the objective without b·θ: a one-to-one function of θ.
         minimise : callable
             Returns the θ whose gradient is −b, given b.
-        old : bool
-            Whether to draw b as diffprivlib does, by NumPy's old samplers; under a public seed also
-            by NumPy's old generator, seeded by the curator's generator.
 
         Returns
         -------
@@ -385,7 +381,6 @@ class Curator(Account):
             dimension,
             lambda model: open_values(gradient(model)),
             lambda tilt: open_values(minimise(self._as_noise(tilt))),
-            old,
         )
 
     def shuffle(self, records: Ints) -> Ints:
@@ -424,27 +419,19 @@ class Curator(Account):
         -------
         codes : Rows of shape (n_rows, n_columns)
         labels : Rows of shape (n_rows,)
-
-        Raises
-        ------
-        ValueError
-            If there are more records than sums of integers can represent.
         """
         if not isinstance(records, Records):
             raise DoorError("partitioned records have no rows in one process: ask for Totals")
         exact, stated = records.exact, self._stated
-        if exact.n > MOST_RECORDS:
-            raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         public = stated.public_columns if stated is not None else ()
         is_public = stated is not None and stated.public_label
-        private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
+        private = tuple(j not in public for j in range(len(exact.n_bins)))
         low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
         of, labels = Of(records.learner, exact.counts, records.batch), exact.labels
         labels = labels if labels.dtype == np.int8 else np.minimum(labels, high)
-        return (
-            Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
-            Rows.like(labels, of, labels_between(low, high, is_public)),
-        )
+        most = tuple((exact.n_bins - 1).tolist())
+        codes = Rows.like(exact.codes, of, whole_between((0,) * len(most), most, private))
+        return codes, Rows.like(labels, of, whole_between(low, high, not is_public))
 
     def batch(self, call: str, records: Records, rate: float) -> Records:
         """Draw the Poisson batch of a call: each record is in it at a rate, independently.
@@ -535,19 +522,22 @@ class Curator(Account):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
-        old: bool,
     ) -> Floats:
-        return minimise(self._tilt(call, dimension, old))
+        return minimise(self._tilt(call, dimension))
 
     def _shuffle(self, records: Ints) -> Ints:
         return self.coins.permutation(records)
 
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
-        """Draw the vector b of the random linear term b·θ of an objective."""
+    def _tilt(self, call: Call, dimension: int) -> Floats:
+        """Draw the vector b of the random linear term b·θ of an objective.
+
+        For objective perturbation, b is drawn as diffprivlib does, to get the same numbers: by
+        NumPy's old samplers, and under a public seed also by NumPy's old generator.
+        """
         source: Source = self._source
-        if old and seeds.is_chacha(self._source):
+        if call.mechanism == OBJECTIVE_PERTURBATION and seeds.is_chacha(self._source):
             source = np.random.RandomState(self._source.bit_generator)
-        elif old:
+        elif call.mechanism == OBJECTIVE_PERTURBATION:
             seed = self._source.integers(2**32, size=4, dtype=np.uint32).tolist()
             source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)

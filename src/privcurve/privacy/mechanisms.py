@@ -29,7 +29,7 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     PURE_KIND,
 )
-from privcurve.privacy.budget import PROVED, check_calibration, relation
+from privcurve.privacy.budget import PROVED
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
@@ -88,16 +88,6 @@ class Mechanism:
         leaves.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
-
-
-def score_range(sensitivity: float, neighbours: str) -> float:
-    """Return the range max δ − min δ of the changes of scores that change by at most Δ each: 2Δ.
-
-    Under add/remove the range would be only Δ if an added record moved all scores in one direction;
-    this function does not assume that.
-    """
-    relation(neighbours)
-    return 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------
@@ -301,17 +291,11 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 
     ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
 
-    Raises ValueError if a word is unknown, or if permute-and-flip is requested with δ > 0.
+    Raises ValueError if permute-and-flip is requested with δ > 0.
     """
-    check_calibration(calibration)
     if mechanism == AUTO:
         pure = calibration == PROVED and delta == 0
         return PERMUTE_AND_FLIP if pure else EXPONENTIAL
-    if mechanism not in SELECTIONS:
-        raise ValueError(
-            f"mechanism must be one of {AUTO!r}, "
-            f"{', '.join(repr(name) for name in SELECTIONS)}; got {mechanism!r}"
-        )
     if mechanism == PERMUTE_AND_FLIP and delta > 0:
         raise ValueError(
             "mechanism must be 'exponential' for delta > 0; got permute-and-flip, which is not "

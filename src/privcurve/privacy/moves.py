@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -88,27 +88,19 @@ class Moves(NamedTuple):
     def within(self, other: Moves) -> Self:
         """Return the smaller bound for each entry and norm; both bound the same vector."""
         nearer = self if self.l2 <= other.l2 else other
-        return type(self)(
-            np.minimum(self.entries, other.entries),
-            min(self.l1, other.l1),
-            nearer.factor,
-            nearer.square,
-        )
+        entries = np.minimum(self.entries, other.entries)
+        return cast(Self, nearer._replace(entries=entries, l1=min(self.l1, other.l1)))
 
     def times(self, factor: float) -> Self:
         """Return the bounds of the vector times a factor ≥ 0."""
-        return type(self)(
-            _each_up(self.entries, factor),
-            multiply_up(self.l1, factor),
-            multiply_up(self.factor, factor),
-            self.square,
-        )
+        l1, norm = multiply_up(self.l1, factor), multiply_up(self.factor, factor)
+        return self._replace(entries=_each_up(self.entries, factor), l1=l1, factor=norm)
 
     def plus(self, other: Self) -> Self:
         """Return the bounds of the sum of two vectors."""
         for one, still in ((self, other), (other, self)):
             if still.is_zero:
-                return one.with_entries(self.entries + other.entries)
+                return one._replace(entries=self.entries + other.entries)
         entries = self.entries + other.entries
         alone = (self.entries == 0) | (other.entries == 0)
         entries = np.where(alone, entries, np.nextafter(entries, np.inf))
@@ -130,17 +122,13 @@ class Moves(NamedTuple):
         """Whether all bounds are 0."""
         return not np.any(self.entries)
 
-    def with_entries(self, entries: Floats) -> Self:
-        """Return these bounds of the norms with other bounds of the entries."""
-        return type(self)(entries, self.l1, self.factor, self.square)
-
     def take(self, index: Any) -> Self:
         """Return the bounds of selected entries."""
         places = np.arange(self.entries.size).reshape(self.entries.shape)[index]
         some = type(self).of(self.entries[index])
         if len(np.unique(places)) < np.size(places):
             return some
-        return some.within(self.with_entries(some.entries))
+        return some.within(self._replace(entries=some.entries))
 
     def mapped(self, matrix: Floats) -> Self:
         """Return the bounds of the product of the last axis with a public matrix or vector."""

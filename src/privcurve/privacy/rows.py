@@ -21,6 +21,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.moves import ULP, Moves, multiply_up
 from privcurve.privacy.sealed import Sealed, open_values
 from privcurve.privacy.sums import (
+    MOST_RECORDS,
     MOST_UNITS,
     Bounded,
     Bounds,
@@ -43,21 +44,17 @@ class Of(NamedTuple):
 
 NOBODY = Of("", np.zeros(0, dtype=np.int64))
 
-
-@lru_cache(maxsize=256)
-def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
-    """Return the bounds of codes from 0 to `most` as empty rows; only `private` columns change."""
-    ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
-    moving[list(private)] = 1.0
-    none = np.zeros((0, len(most)), dtype=np.uint8)
-    return Rows.make(none, NOBODY, 0.0, ends, 1.0, change=Moves.of(ends * moving))
+# The lowest or highest label, or code of each column.
+Ends = int | tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
-def labels_between(low: int, high: int, is_public: bool) -> Rows:
-    """Return the bounds of labels as empty rows; public labels can't change."""
-    change = _still(()) if is_public else None
-    return Rows.make(np.zeros(0), NOBODY, low, high, 1.0, change=change)
+def whole_between(low: Ends, high: Ends, private: bool | tuple[bool, ...]) -> Rows:
+    """Return the bounds of codes or labels as empty rows; only those that are `private` change."""
+    least, most = np.array([low, high], dtype=np.float64)
+    change = Moves.of((most - least) * np.array(private))
+    none = np.zeros((0, *change.entries.shape))
+    return Rows.make(none, NOBODY, least, most, 1.0, change=change)
 
 
 class Rows(Bounded):
@@ -204,7 +201,7 @@ class Rows(Bounded):
         high = np.minimum(np.maximum(self._high, 0.0), longest)
         entries, (size, change, *_) = np.maximum(-low, high), self._bounds
         most = math.sqrt(len(low)) * longest * (1 + 2 * ULP)
-        size = Moves(entries, most, float(longest), 1.0).within(size.with_entries(entries))
+        size = Moves(entries, most, float(longest), 1.0).within(size._replace(entries=entries))
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
 
     def look_up(self, table: ArrayLike) -> Rows:
@@ -257,10 +254,10 @@ class Rows(Bounded):
             farther = moved if moved.l2 >= change.l2 else change
             most = max(moved.l1, change.l1)
             change = Moves(moved.entries, most, farther.factor, farther.square)
-        shape = total.shape
-        bounds = bounds._replace(size=size, change=change)
-        return Sum.make(open_values(total), self._learner, bounds.each(
-            lambda moves: moves.with_entries(np.broadcast_to(moves.entries, shape))))  # fmt: skip
+        bounds = bounds._replace(size=size, change=change).each(
+            lambda moves: moves._replace(entries=np.broadcast_to(moves.entries, total.shape))
+        )
+        return Sum.make(open_values(total), self._learner, bounds)
 
     # Rules -----------------------------------------------------------------------------------
 
@@ -375,7 +372,8 @@ class Rows(Bounded):
         low, high = (np.array(end).ravel() for end in (self._low, self._high))
         from privcurve.kernels.rows import add_whole
 
-        add_whole(values, places, self._of.counts, low, high, unit, sums)
+        if add_whole(values, places, self._of.counts, low, high, unit, sums) > MOST_RECORDS:
+            raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         if error:
             on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
             near, apart = change.loosened(error), Moves.between(*on_grid)

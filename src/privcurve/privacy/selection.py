@@ -16,13 +16,12 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_delta
-from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
 
 # Costs are multiplied by this factor, which covers a few rounding errors of 1e-16.
@@ -135,10 +134,7 @@ class Runs:
 
     def delta(self, rho: float, epsilon: float) -> float:
         """Bound δ(ε) of the selection among ρ-zCDP runs, by the better of two theorems."""
-
-        def profile(each: float) -> float:
-            return zcdp_delta(rho, each)
-
+        profile = partial(zcdp_delta, rho)
         slope = min(self.rho_slope(rho), self.profile_slope(profile, epsilon))
         if slope >= epsilon:
             return 1.0
@@ -219,14 +215,8 @@ def selection_budget(
 
     `eta` and `expected_runs` define :class:`Runs`. The score takes the share `score_share`, in
     (0, 1), of a run's ε or ρ. `pure` decides whether runs spend ε, not ρ; by default they do if
-    δ = 0. Raises ValueError if a number is out of range, or if ε is so small that nothing remains
-    for a training.
+    δ = 0. Raises ValueError if ε is so small that nothing remains for a training.
     """
-    check_budget(epsilon, delta)
-    if not is_private(epsilon):
-        raise ValueError("epsilon must be finite for a private selection; got inf")
-    if not 0 < score_share < 1:
-        raise ValueError(f"score_share must be a number in (0, 1); got {score_share!r}")
     chosen = runs(float(eta), float(expected_runs))
     pure = delta == 0 if pure is None else pure
     if pure:

@@ -170,7 +170,7 @@ class Sum(Bounded):
         """Return bounds of the change of the sums between neighbours, by entry and in norm."""
         moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
         # A copy, so that a caller cannot change the bounds by writing into it.
-        return moves.with_entries(moves.entries.copy())
+        return moves._replace(entries=moves.entries.copy())
 
     def score_range(self, neighbours: str) -> float:
         """Return a bound on the range, max − min, of the changes of scores between neighbours."""
@@ -192,7 +192,7 @@ class Sum(Bounded):
 
     def reshape(self, *shape: Any) -> Any:
         """Return the sums in another shape, as in NumPy."""
-        bounds = self._bounds.each(lambda m: m.with_entries(m.entries.reshape(*shape)))
+        bounds = self._bounds.each(lambda m: m._replace(entries=m.entries.reshape(*shape)))
         return self._made(self._array.reshape(*shape), bounds)
 
     def __array_function__(

@@ -24,15 +24,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import WHOLE, kernel, mechanism
-from privcurve.privacy.sensitivity.counts import (
-    ensemble_weight_bound,
-    histogram_l1,
-    histogram_l2,
-    margins_l1,
-    margins_l2,
-    released_error,
-)
-from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
 
 from .._kernel import (
     BEST,
@@ -47,10 +39,14 @@ from .._kernel import (
 )
 from .._leaves import leaves_in, shrunk_votes, sum_by_leaf
 from .._m_alpha import (
+    boosted_split_published,
+    inverse_link,
     largest_link,
     link_of_leaves,
     log_odds_of_margins,
+    margins_l2,
     record_weights,
+    split_sensitivity,
 )
 from . import Parameters
 from .noise import (
@@ -260,7 +256,6 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
             # of each level have equal ranges.
             of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
             of_level = of_leaves if self.splits == CHOSEN else 0.0
-        one = released_error(1.0)
         sensitivity: dict[str, Any] = {
             LINK: {"l1": histogram_l1(), "l2": histogram_l2()},
             SHRUNK: {"l1": margins_l1(), "l2": margins_l2()},
@@ -270,7 +265,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         for level, alpha in enumerate(self._level_alphas().tolist()):
             if released:
                 what = OF_ERROR.format("{}", level + 1)
-                calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
+                # A record changes a tree's error by at most its weight.
+                calls.append(Announced(what, of_error, l1=1.0, l2=1.0, source=OF_ERRORS))
             if of_level > 0:
                 # If α follows from released errors, the sensitivity is unknown before the fit. The
                 # range is then in units of the sensitivity, and `_grow` multiplies the noise scale
@@ -297,7 +293,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
         steps, leaves = np.zeros(0), None
         for t in range(n_trees):
-            bound = ensemble_weight_bound(reach, alpha)
+            # A record of the least likely label has the largest possible weight w̄
+            # (papers/boosted_dp/proofs.md, 'Weights').
+            bound = inverse_link(reach, alpha)
             weights = weigh_rows(scores, steps, leaves, signs, counts, alpha, bound)
             data = WeightedRows(bins, labels, weights, self._bin_starts())
             leaves, positive, negative = self._grow(t, data, bound, curator)
@@ -313,9 +311,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         It is linear in α: Δ₀ + α(Δ₁ − Δ₀), if Δ₀ is the sensitivity for α = 0 and Δ₁ for α = 1.
         """
         if self.calibration == PUBLISHED:
-            return boosted_split_published(n, "m_alpha", alpha)
-        # One record cannot be split, so its score is always 0; the formula needs n ≥ 2.
-        return split_sensitivity(max(n, 2), "m_alpha", alpha)
+            return boosted_split_published(n, alpha)
+        # With n = 1 the score is always 0; the formula needs n ≥ 2.
+        return split_sensitivity(max(n, 2), alpha)
 
     def _grow(
         self, t: int, data: WeightedRows, weight_bound: float, curator: Curator

@@ -26,11 +26,9 @@ from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
-    noisy_counts_published,
 )
 from privcurve.privacy.sensitivity.impurity import (
     distributed_split_published,
-    split_range,
     split_sensitivity,
 )
 
@@ -43,6 +41,15 @@ UNIFORM = "uniform"
 LEVELS = "levels"
 
 NODES = "the nodes of a tree's level, and the parties"
+
+
+def noisy_counts_published(n_candidates: int) -> float:
+    """Return the L1 sensitivity of NoisyCounts in paper 003: 3|H|, for |H| = `n_candidates`.
+
+    It is right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
+    'NoisyCounts'.
+    """
+    return 3.0 * n_candidates
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class LevelNoise:
         """
         if math.isinf(self.ranges[level]):
             return math.inf
-        change = split_range(max(size, 1), criterion)
+        change = 2 * split_sensitivity(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:

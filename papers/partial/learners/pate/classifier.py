@@ -30,7 +30,7 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.counts import answers_l1, margins_l1
+from privcurve.privacy.sensitivity.counts import margins_l1
 
 from . import Parameters
 
@@ -41,6 +41,17 @@ ASKED_AGAIN = (
     "columns are equal"
 )
 NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
+
+
+def answers_l1(n_answers: int, n_teachers: int) -> float:
+    """Return the L1 sensitivity 2(Q − 1 + K) of the margins n₊ − n₋ of all of PATE's answers.
+
+    The K teachers vote on Q rows: training records and rows to score. A changed record changes one
+    teacher, and so each of the Q − 1 other margins by at most 2. It also changes its own row, on
+    which every teacher may vote differently: 2K. Private-columns. Source: papers/partial/proofs.md,
+    'PATE' (proved).
+    """
+    return 2.0 * (n_answers - 1 + n_teachers)
 
 
 def pate_statement(

@@ -15,13 +15,16 @@ from privcurve.privacy.budget import is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel, mechanism
-from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 
 from . import Parameters
 from .kernel import add_votes
 
-# A teacher with fewer records would learn nothing. So a small table has fewer teachers; their
-# number depends only on the number of records, which is public.
+# Sensitivity of the margin of DP bagging's votes, divided by the number k of partitions: a record
+# is in one part of each partition, so replacing it flips at most k votes.
+VOTES_MARGIN = 2.0
+
+# A teacher with fewer records would learn nothing, so small tables have fewer teachers.
+# The number of teachers depends only on the number of records, which is public.
 FEWEST_RECORDS = 10
 
 # Number of passes of a teacher over its records. With more passes its votes hardly change.

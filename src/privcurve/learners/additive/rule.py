@@ -123,8 +123,13 @@ def plan(facts: FitFacts) -> Plan:
         budget = mixed_budget(facts.epsilon, facts.delta, facts.neighbours)
     laplace = budget.pure and budget.private
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
+
+    def part_of_scale(share: float) -> float:
+        """Return by what a share of the budget divides the noise scale of the entire budget."""
+        return share if laplace else math.sqrt(share)
+
     # Standard deviation of the noise with all of the budget that is left, for a sensitivity of 1.
-    noise = (math.sqrt(2.0) if laplace else 1.0) / budget.release_cost(left)
+    noise = (math.sqrt(2.0) if laplace else 1.0) / (part_of_scale(left) * budget.amount)
     # Counts with this noise have σ = √(2d)/(2μ), so n/σ = m·√(2d) for m = n·μ/d.
     root = math.sqrt(2.0 * d)
     noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
@@ -139,7 +144,7 @@ def plan(facts: FitFacts) -> Plan:
             bound = counts_sensitivity(facts.neighbours, laplace, n_columns)
         else:
             bound = sums_sensitivity(facts.neighbours, laplace, facts.n_classes, n_columns)
-        deviation = scale * noise * bound / (share if laplace else math.sqrt(share))
+        deviation = scale * noise * bound / part_of_scale(share)
         return Question(words(release, totals), left * share, bound, deviation)
 
     choices = tuple(f"choice {k} of a column" for k in range(1, n_choices + 1))

@@ -20,7 +20,6 @@ from privcurve.privacy.budget import PROVED
 from privcurve.privacy.calibration.shares import SharedBudget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
-from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1, histogram_l2
 
@@ -188,7 +187,7 @@ class Rounds:
         # A score is its weight times a 1-Lipschitz function (L1) of a table's counts, so `largest`
         # times the L1 sensitivity of the counts bounds the sensitivity of all scores.
         largest = max(self.weights[name] for name in candidates)
-        distances = score_range(histogram_l1(neighbours, largest), neighbours)
+        distances = 2 * histogram_l1(neighbours, largest)
         announced = Announced(CHOICE.format(k), score_range=distances, source=SOURCE)
         choice = self._call(announced, 1 - OF_TABLE)
         name = candidates[self.curator.choose(choice, scores)]

@@ -20,7 +20,6 @@ from privcurve.learners.boosting.synthetic import (
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1
 
@@ -85,9 +84,8 @@ class MSTClassifier(SyntheticClassifier):
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
         columns, pairs = (feature_histograms_l2(m, self.neighbours) for m in (d + 1, d))
-        # A score is a 1-Lipschitz function (L1) of the pair's counts, so the L1 sensitivity of the
-        # counts bounds the sensitivity of the score.
-        distances = score_range(histogram_l1(self.neighbours), self.neighbours)
+        # A score is Lipschitz in the pair's counts (L1): their sensitivity bounds its sensitivity.
+        distances = 2 * histogram_l1(self.neighbours)
         return [
             Announced(COUNTS, share=third, l2=columns, source=SOURCE),
             Announced(CHOICE, share=third, times=d, score_range=distances, source=SOURCE),

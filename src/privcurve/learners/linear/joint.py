@@ -77,18 +77,14 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
                 group if own is None else np.zeros_like(group)
                 for group, own in zip(groups, numbers, strict=True)
             ]
-        values = [
-            np.ones(len(group)) if own is None else own
-            for group, own in zip(groups, numbers, strict=True)
-        ]
         widths = [int(group[-1]) + 1 for group in groups]
-        rows = input_rows(records.codes, groups, values, [*widths, 1])
+        rows = input_rows(records.codes, groups, numbers, [*widths, 1])
         model = self._model(rows, sum(widths) + 1, records, curator)
         starts = bin_starts(widths)
         self.coef_: Floats = np.concatenate(
             [
-                model[start:][group] * value
-                for start, group, value in zip(starts, groups, values, strict=False)
+                model[start:][group] * (1.0 if own is None else own)
+                for start, group, own in zip(starts, groups, numbers, strict=False)
             ]
         )
         self.intercept_ = float(model[-1])
@@ -104,20 +100,22 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 
 @kernel(rows=WHOLE)
 def input_rows(
-    codes: Codes, groups: Sequence[Codes], values: Sequence[Floats], widths: Sequence[int]
+    codes: Codes, groups: Sequence[Codes], numbers: Sequence[Floats | None], widths: Sequence[int]
 ) -> csr_array:
     """Return the matrix of inputs: one column per group of bins of a column, and a constant 1.
 
-    The input of the group that contains the record's bin is the bin's entry in `values`; all other
-    inputs of the column are 0. Values must be in [0, 1], as the bounds of sums over such rows
-    assume; for one-hot rows they are 1.
+    In each column, the input of the group that contains the record's bin is the bin's entry of
+    `numbers`, or 1 if that is None; all others are 0. Numbers are in [0, 1], as the bounds of sums
+    over such rows assume.
     """
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
     rows = one_hot(merged, np.array(widths))
-    entries = [*(value[codes[:, j]] for j, value in enumerate(values)), np.ones(len(codes))]
-    data = np.column_stack(entries).ravel()
-    return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+    entries = rows.data.reshape(merged.shape)
+    for j, own in enumerate(numbers):
+        if own is not None:
+            entries[:, j] = own[codes[:, j]]
+    return rows
 
 
 def of_slopes(

@@ -183,11 +183,8 @@ def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
 def refuse_kept(model: Any, learner: str) -> None:
     """Raise SealedError if a fitted model still holds a sealed value."""
     # The statement needs no search: its numbers were compared with the curator's calls.
-    values = {name: value for name, value in vars(model).items() if name != "_fitted_statement"}
-    if _find_held(values) is None:
-        return
-    for name, value in values.items():
-        if (kept := _find_held(value)) is not None:
+    for name, value in vars(model).items():
+        if name != "_fitted_statement" and (kept := _find_held(value)) is not None:
             what = f"{name} of the fitted model holds {kept.dtype} values"
             raise SealedError(learner, what, place=_line_of(model, name))
 

@@ -22,7 +22,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 
 # Maximum number of calls: more would take too long, as the time grows with (calls · steps)².
@@ -34,21 +33,8 @@ MAX_CALLS = 512
 _ROUNDING = 1e-13
 
 
-def _steps(n_calls: int) -> int:
-    """Return the number of grid steps in ε₀: fewer for many calls, to limit the time."""
-    if n_calls <= 8:
-        return 256
-    if n_calls <= 64:
-        return 64
-    if n_calls <= 128:
-        return 32
-    return 16 if n_calls <= 256 else 8
-
-
-def _chances(bounded_range: float, steps: int) -> Floats:
-    """Return p_t for t = 0, h, …, ε₀, with h = ε₀/steps."""
-    left = arithmetic.expm1s(bounded_range / steps * np.arange(steps + 1) - bounded_range)
-    return np.asarray(left / arithmetic.expm1(-bounded_range))
+# The number of grid steps in ε₀ for up to so many calls: fewer for many calls, to limit the time.
+STEPS = ((8, 256), (64, 64), (128, 32), (256, 16), (MAX_CALLS, 8))
 
 
 @lru_cache(maxsize=4096)
@@ -65,11 +51,13 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         )
     if epsilon >= bounded_range * n_calls:
         return 0.0
-    steps = _steps(n_calls)
+    steps = next(steps for most, steps in STEPS if n_calls <= most)
     h = bounded_range / steps
     if h > 700:  # e^h would overflow: return the trivial bound
         return 1.0
-    chance = _chances(bounded_range, steps)
+    # p_t for t = 0, h, …, ε₀
+    left = arithmetic.expm1s(h * np.arange(steps + 1) - bounded_range)
+    chance = left / arithmetic.expm1(-bounded_range)
     reach = n_calls * steps
     # `values` has V_j at the points s = ε + h(i − reach_j) with reach_j = (k − j)·steps. These are
     # all points that the game can reach from s = ε when j rounds are left. For s ≥ jε₀, V_j is 0

@@ -143,12 +143,6 @@ def _are_equal_and_pure(costs: Costs) -> bool:
     return len(costs) == 1 and math.isfinite(costs[0].epsilon)
 
 
-def _one_range(costs: Costs) -> bool:
-    """Return whether there are 1 to `MAX_CALLS` bounded-range calls, all with the same range."""
-    ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
-    return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
-
-
 def _kinds(costs: Costs) -> set[str]:
     return {cost.kind for cost in costs}
 
@@ -211,7 +205,9 @@ ACCOUNTANTS = (
     Accountant(
         ADAPTIVE,
         "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
-        fits=lambda costs: len(costs) == 1 and _one_range(costs),
+        fits=lambda costs: (
+            len(costs) == 1 and costs[0].kind == BOUNDED_RANGE_KIND and costs[0].count <= MAX_CALLS
+        ),
         delta=lambda costs, epsilon: bounded_range_delta(costs[0].amount, costs[0].count, epsilon),
         slow=True,
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import PROVED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import GAUSSIAN
@@ -84,18 +84,11 @@ def random_trees(
 ) -> LeafNoise:
     """Calibrate the Gaussian noise of random trees (docs/proofs.md, 'Clipped residuals').
 
-    σ is S·√T/μ: T is the number of trees, S the L2 sensitivity of the sums in the leaves of one
-    tree, and μ the Gaussian budget that (ε, δ) allows. `trust` and `n_colluding` are as in
-    :func:`holders_statement`. Raises ValueError if the budget is out of range, or if δ = 0.
+    σ is S·√T/μ, for T trees, the L2 sensitivity S of the sums in one tree's leaves, and the budget
+    μ of Gaussian noise that follows from (ε, δ). Raises ValueError if δ = 0.
     """
-    check_budget(epsilon, delta)
     if not is_private(epsilon):
         return LeafNoise(0.0, PrivacyStatement.not_private("random_trees"))
-    if delta == 0:
-        raise ValueError(
-            "random_trees needs delta > 0: its noise is Gaussian, which has no pure "
-            "differential privacy"
-        )
     largest, accountant = calibrate((Cost(GAUSSIAN_KIND, 1.0, n_trees),), epsilon, delta)
     bound = residual_sums_l2(n_classes)
     scale = bound / largest

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
     CLAIMED,
     REFUTED,
@@ -186,7 +186,6 @@ class Perturbation:
         and the noise b changes by less than 2R. So the ratio of the densities is unbounded
         (``tests/privacy/test_objective_perturbation.py``).
         """
-        check_budget(epsilon, 0.0)
         if math.isinf(epsilon):
             return PrivacyStatement.not_private(learner)
         scale, penalty = self.noise_scale(epsilon), self.extra_penalty(epsilon)

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import ADVANCED, BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
-from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget
+from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
@@ -97,10 +97,9 @@ def lazybb_one_rule(
     Raises
     ------
     ValueError
-        If an argument is out of range, the rounding of weights is too coarse for the density, or
-        permute-and-flip is requested with δ > 0 (it is not bounded-range).
+        If the rounding of weights is too coarse for the density, or permute-and-flip is requested
+        with δ > 0 (it is not bounded-range).
     """
-    check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED

@@ -9,7 +9,7 @@ from functools import lru_cache
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
-from privcurve.privacy.budget import check_budget, is_private
+from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
@@ -40,24 +40,19 @@ class SharedBudget:
         """Whether ε is finite."""
         return is_private(self.epsilon)
 
-    def release_cost(self, share: float) -> float:
-        """Return the cost of a release for which a share pays: ε, or sensitivity/σ if δ > 0."""
-        return share * self.amount if self.pure else math.sqrt(share) * self.amount
-
-    def choice_cost(self, share: float) -> float:
-        """Return the cost of a choice for which a share pays: ε, or the bounded range if δ > 0."""
-        return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
-
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
-        """Return the ledger entry of an announced release or choice for which a share pays."""
-        amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
-        return announced.entries(amount, self.pure)[0]
+        """Return the ledger entry of a release or a choice that a share pays for."""
+        if self.pure:
+            return announced.entries(share * self.amount, True)[0]
+        # For a release the amount is sensitivity/σ; for a choice, which may cost as much, it is the
+        # bounded range.
+        amount = math.sqrt(share) * self.amount * (2 if announced.score_range else 1)
+        return announced.entries(amount, False)[0]
 
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return a budget for Gaussian releases alone, by exact composition; δ must be above 0."""
-    check_budget(epsilon, delta)
+    """Return a budget for Gaussian releases alone, by their exact composition; δ must be > 0."""
     if not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
     mu = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta, (GAUSSIAN,)).scale
@@ -66,8 +61,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudg
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
-    """Return a budget for choices and releases, which share ε if δ = 0, else ρ of zCDP."""
-    check_budget(epsilon, delta)
+    """Return a budget for choices and releases: an ε if δ = 0, else a ρ of zCDP."""
     if delta == 0 or not is_private(epsilon):
         return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)
     mu = calibrate((Cost(ZCDP_KIND, 1.0),), epsilon, delta, (ZCDP,)).scale

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, check_calibration
+from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
@@ -125,15 +125,9 @@ def lazybb_trees(
     Raises
     ------
     ValueError
-        If an argument is out of range, the rounding of weights is too coarse for the density, or
-        the calibration does not support the request.
+        If the rounding of weights is too coarse for the density, or the calibration does not
+        support the request.
     """
-    check_budget(epsilon, delta)
-    check_calibration(calibration)
-    if split_share is not None and not 0 < split_share < 1:
-        raise ValueError(f"split_share must be in (0, 1); got {split_share}")
-    if leaves not in (LABELS, RULES):
-        raise ValueError(f"leaves must be {LABELS!r} or {RULES!r}; got {leaves!r}")
     if not math.isinf(epsilon):
         normalise = calibration == PUBLISHED
         sensitivity.check_lazybb_rounding(n, density, normalise=normalise)

@@ -10,11 +10,6 @@ from privcurve.privacy.budget import REPLACE_ONE, relation
 LARGEST_UNIT = 2.0**-10
 
 
-# Sensitivity of the margin of votes in DP bagging, divided by the number k of partitions. A record
-# is in one part of each partition, so a replacement flips at most k votes, each of which counts 2.
-VOTES_MARGIN = 2.0
-
-
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L1 sensitivity of a histogram: 2w (replace-one) or w (add-remove).
 
@@ -42,27 +37,6 @@ def margins_l1() -> float:
     return 2.0
 
 
-def answers_l1(n_answers: int, n_teachers: int) -> float:
-    """Return the L1 sensitivity 2(Q − 1 + K) of the margins n₊ − n₋ of votes in all PATE's answers.
-
-    K = `n_teachers` teachers vote on Q = `n_answers` rows: training records and rows to score. A
-    changed record changes one teacher, who changes each of the other Q − 1 margins by at most 2.
-    The margin of the changed record itself changes by at most 2K, as every teacher may vote
-    differently. The neighbours are private-columns. Source: papers/partial/proofs.md, 'PATE'
-    (proved).
-    """
-    return 2.0 * (n_answers - 1 + n_teachers)
-
-
-def noisy_counts_published(n_candidates: int) -> float:
-    """Return the published L1 sensitivity of NoisyCounts (paper 003): 3 · `n_candidates`.
-
-    It is correct for add-remove; for replace-one, twice as much is needed. Source:
-    papers/distributed/proofs.md, 'NoisyCounts'.
-    """
-    return 3.0 * n_candidates
-
-
 def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> float:
     """Return the L1 sensitivity of histograms by bin and label, one for each feature.
 
@@ -85,39 +59,6 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 def touched_cells(neighbours: str) -> float:
     """Return how many cells of a histogram one record can change: 1 for add-remove, else 2."""
     return relation(neighbours).touched
-
-
-def released_error(weight_bound: float) -> float:
-    """Return the sensitivity of a tree's error, Σ min(A, B) over its leaves: `weight_bound`.
-
-    A and B are the weights of the two labels in a leaf. The function min has slopes in [0, 1], so a
-    record adds between 0 and its weight, which is at most `weight_bound`. The neighbours are
-    replace-one. Source: papers/boosted_dp/proofs.md, 'Errors' (proved).
-    """
-    return weight_bound
-
-
-def margins_l2() -> float:
-    """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
-
-    A and B are the weights of the two labels in a leaf; a record has a weight of at most 1. A
-    record that changes its label changes one margin by 2. A record that changes its leaf changes
-    two margins by 1 each, which is only √2 in L2. The neighbours are replace-one. Source:
-    papers/boosted_dp/proofs.md, 'Leaves' (proved).
-    """
-    return 2.0
-
-
-def ensemble_weight_bound(reach: float, alpha: float) -> float:
-    """Return the largest weight ψ⁻¹(reach) that any possible record can have.
-
-    A record (x, y) with the label y = ±1 has the weight ψ⁻¹(−y·H(x)), where ψ⁻¹ is an increasing
-    function that depends on `alpha`. H = Σ β_s h_s is the ensemble of the released trees h_s with
-    their factors β_s, and `reach` = Σ |β_s| · max |h_s| bounds |H|. The result is ½ as long as
-    reach ≤ 2(1 − α). Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
-    """
-    beyond = max(reach / 2 - (1 - alpha), 0.0)
-    return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
 
 
 def residual_norm(n_classes: int) -> float:

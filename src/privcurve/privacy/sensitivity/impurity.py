@@ -6,27 +6,24 @@ import math
 
 from privcurve.lazy import arithmetic
 
-CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
+CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 
 
-def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
-    """Return the value G(q) of a split criterion, scaled to [0, 1]; q is the share of one label.
+def impurity(q: float, criterion: str) -> float:
+    """Evaluate a split criterion G at the share q of one label; its maximum is 1.
 
-    ``root_gini`` is Matsushita's criterion, and ``m_alpha`` is α · root-Gini + (1 − α) · zero-one.
+    ``root_gini`` is Matsushita's.
     """
-    _check_criterion(criterion, alpha)
+    _check_criterion(criterion)
     if criterion == "gini":
         return 4 * q * (1 - q)
     if criterion == "entropy":
         return -math.fsum(p * arithmetic.log2(p) for p in (q, 1 - q) if p > 0)
-    root, zero_one = 2 * math.sqrt(q * (1 - q)), 2 * min(q, 1 - q)
-    if criterion == "m_alpha":
-        return alpha * root + (1 - alpha) * zero_one
-    return root if criterion == "root_gini" else zero_one
+    return 2 * math.sqrt(q * (1 - q)) if criterion == "root_gini" else 2 * min(q, 1 - q)
 
 
-def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the sensitivity F₁ = n·G(1/n) of the score of a split, Σ w·G(q) over the leaves.
+def split_sensitivity(n: int, criterion: str) -> float:
+    """Return the sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
 
     G is :func:`impurity`, w the weight of a leaf, and q the share of one label in the leaf. A score
     changes by an amount in [0, F₁] if a record is added, and in [−F₁, F₁] if a record is replaced.
@@ -37,40 +34,16 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     scores' and 'Levels of a tree' (proved).
     """
     check_n(n)
-    _check_criterion(criterion, alpha)
+    _check_criterion(criterion)
     if criterion == "gini":
         return 4 * (n - 1) / n
     if criterion == "entropy":
         # Compute n log₂ n − (n − 1) log₂(n − 1) without a difference of large numbers.
         below = arithmetic.log1p(-1 / n) / arithmetic.log(2.0) if n > 1 else 0.0
         return arithmetic.log2(n) - (n - 1) * below
-    root, zero_one = 2 * math.sqrt(n - 1), 2.0 if n >= 2 else 0.0
-    if criterion == "m_alpha":
-        return alpha * root + (1 - alpha) * zero_one
-    return root if criterion == "root_gini" else zero_one
-
-
-def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range R of the change of split scores for replace-one: twice the sensitivity.
-
-    The exponential mechanism with the rate η is ηR-DP and ηR-bounded-range. The sensitivity is
-    `split_sensitivity`. Source: docs/proofs.md, 'Choices' and 'Levels of a tree' (proved).
-    """
-    return 2 * split_sensitivity(n, criterion, alpha)
-
-
-def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
-    """Return the published sensitivity of the score of a split (paper 002), for m records.
-
-    It is max{3, 1 + (m + 1)·G(1/(m + 1))} for the criterion G (:func:`impurity`), but 3 + 2α(√m −
-    1) for the criterion Mα. It is valid, and less than twice as large as needed. The neighbours are
-    replace-one. Source: papers/boosted_dp/proofs.md, 'Published noise'.
-    """
-    check_n(m)
-    if criterion == "m_alpha":
-        _check_criterion(criterion, alpha)
-        return 3 + 2 * alpha * (math.sqrt(m) - 1)
-    return max(3.0, 1 + (m + 1) * impurity(1 / (m + 1), criterion))
+    if criterion == "root_gini":
+        return 2 * math.sqrt(n - 1)
+    return 2.0 if n >= 2 else 0.0
 
 
 def distributed_split_published(m: int, criterion: str) -> float:
@@ -98,8 +71,6 @@ def check_n(n: int) -> None:
         raise ValueError(f"n must be ≥ 1; got {n}")
 
 
-def _check_criterion(criterion: str, alpha: float) -> None:
+def _check_criterion(criterion: str) -> None:
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}")
-    if criterion == "m_alpha" and not 0 <= alpha <= 1:
-        raise ValueError(f"alpha must be in [0, 1]; got {alpha}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from privcurve.coding import Floats
@@ -40,7 +38,7 @@ def lazybb_zeta(n: int, density: float) -> float:
     add-remove if n is the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights'
     (proved, attained).
     """
-    _check_lazybb(n, density)
+    check_n(n)
     return 1.0 / (density * n)
 
 
@@ -55,11 +53,6 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     the sum of the weights of wrongly predicted records, divided by κn. The neighbours are
     replace-one. Source: docs/proofs.md, 'LazyBB: first rounds' (proved).
     """
-    _check_lazybb(n, density)
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be ≥ 1; got {n_rounds}")
-    if not (math.isfinite(learning_rate) and learning_rate >= 0):
-        raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
     # The limit 700 avoids an overflow of exp: for such values, the minimum below is 1/(κn) anyway.
@@ -94,8 +87,7 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
 
 
 def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
-    """Raise ValueError if the density is below :func:`lazybb_smallest_density`."""
-    _check_lazybb(n, density)
+    """Refuse a density at which the rounding of weights invalidates LazyBB's sensitivities."""
     smallest = lazybb_smallest_density(n, normalise)
     if density < smallest:
         raise ValueError(
@@ -130,14 +122,8 @@ def check_largest_weight(largest: float, who: str) -> None:
         )
 
 
-def _check_lazybb(n: int, density: float) -> None:
-    check_n(n)
-    if not 0 < density <= 1:
-        raise ValueError(f"density must be in (0, 1]; got {density}")
-
-
-def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
-    """Return the range of the change of LazyBB's split scores, for all nodes of a level together.
+def lazybb_split_range(n: int, zeta: float, criterion: str) -> float:
+    """Return the range of LazyBB's split scores' change, for all nodes of one tree level together.
 
     The score of a split is −ΣF(a, b) over its leaves, where a and b are the weights of the two
     labels in units of κn, and F(a, b) = (a + b)·G(a/(a + b)) with G the :func:`impurity`. In these
@@ -146,4 +132,4 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
-    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
+    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion)
