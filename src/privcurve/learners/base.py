@@ -21,7 +21,7 @@ from privcurve.binning import code_equal_width
 from privcurve.coding import Codes, Floats, Records, decide
 from privcurve.given import column_names, read_labels
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import entry, hint_multiclass
+from privcurve.learners.registry import check_n_classes, entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
@@ -454,8 +454,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
         A learner that supports more than two classes only with some parameters overrides this.
         """
-        if why := self._effective_entry().refuses(n_classes=n_classes):
-            raise ValueError(f"{why}. {hint_multiclass()}")
+        check_n_classes(self._effective_entry(), n_classes)
 
     # To be implemented by a learner ------------------------------------------------
 

@@ -55,6 +55,12 @@ def hint_multiclass() -> str:
     return f"Learners of more classes are: {', '.join(more)}."
 
 
+def check_n_classes(learner: LearnerEntry, n_classes: int) -> None:
+    """Raise ValueError if a learner does not support so many classes, and name others that do."""
+    if why := learner.refuses(n_classes=n_classes):
+        raise ValueError(f"{why}. {hint_multiclass()}")
+
+
 def hint_parts() -> str:
     """Return a sentence that names the proved learners for partitioned records."""
     able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.proved]
@@ -164,6 +170,6 @@ def make(
     ImportError
         If it needs an optional package that is not installed.
     """
-    made = entry(name).make(domain, parameters, neighbours)
-    made.check_classes(getattr(domain, "n_classes", 2))
-    return made
+    registered = entry(name)
+    check_n_classes(registered, getattr(domain, "n_classes", 2))
+    return registered.make(domain, parameters, neighbours)

@@ -122,8 +122,7 @@ def check(request: Request, description: Description, large_delta: bool = False)
     """
     estimator = make_estimator(request, description.domain)
     check_parts(request, description)
-    _check_sample(request, description)
-    _check_rows(request, description)
+    _check_description(request, description)
     if not large_delta:
         check_delta(request, description)
     return estimator
@@ -169,10 +168,11 @@ def check_parts(request: Request, description: Description) -> None:
         raise ReleaseError(f"{description.name}: {why}. {registry.hint_parts()}")
 
 
-def _check_sample(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the `records` rule of a description breaks the guarantee.
+def _check_description(request: Request, description: Description) -> None:
+    """Raise ReleaseError if `records` or `parser` of a description breaks the guarantee.
 
-    By such a rule, one private record can decide which other records train.
+    By a rule of `records`, one private record can decide which other records train. The model file
+    contains the parser, and so the number of records if the parser has it.
     """
     if description.public_benchmark:
         return
@@ -196,15 +196,7 @@ def _check_sample(request: Request, description: Description) -> None:
             f"records: first of {description.name} lets one {request.unit.column} with many "
             "records push other records out: leave it out"
         )
-
-
-def _check_rows(request: Request, description: Description) -> None:
-    """Raise ReleaseError if the model file, which has the parser, reveals the number of records."""
-    if (
-        description.parser.rows
-        and request.relation == words.ADD_REMOVE
-        and not description.public_benchmark
-    ):
+    if description.parser.rows and request.relation == words.ADD_REMOVE:
         raise ReleaseError(
             f"parser: rows of {description.name} is the number of records, which neighbours = "
             f"{words.ADD_REMOVE!r} protects, and the model's file would contain it: delete the "
