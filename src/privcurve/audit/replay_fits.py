@@ -296,6 +296,7 @@ class Replay(Curator):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
+        old: bool,
     ) -> Floats:
         """Answer with a prescribed minimum θ, for which the linear term is b = −gradient(θ).
 
