@@ -309,6 +309,7 @@ class Replay(Curator):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
+        old: bool,
     ) -> Floats:
         """Prescribe the minimum θ of the perturbed objective, and check that the solver finds it.
 

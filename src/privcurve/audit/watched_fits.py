@@ -163,8 +163,8 @@ class Watch(Curator):
             self.drawn.append(("threshold", np.array([level])))
         return point
 
-    def _tilt(self, call: Call, dimension: int) -> Floats:
-        tilt = super()._tilt(call, dimension)
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
+        tilt = super()._tilt(call, dimension, old)
         # The norm of the vector has a Gamma distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))

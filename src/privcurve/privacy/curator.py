@@ -35,7 +35,6 @@ from privcurve.privacy.mechanisms import (
     LARGEST_SCALE,
     MECHANISMS,
     NUMBERS,
-    OBJECTIVE_PERTURBATION,
     OBJECTIVES,
     PERMUTE_AND_FLIP,
     SELECTIONS,
@@ -354,6 +353,8 @@ class Curator(Account):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
+        *,
+        old: bool = False,
     ) -> Floats:
         """Return the minimum of an objective with a random linear term b·θ.
 
@@ -367,6 +368,9 @@ class Curator(Account):
             The gradient of the objective without b·θ: a one-to-one function of θ.
         minimise : callable
             Returns the θ whose gradient is −b, given b.
+        old : bool
+            Whether to draw b as diffprivlib does, by NumPy's old samplers; under a public seed also
+            by NumPy's old generator, seeded by the curator's generator.
 
         Returns
         -------
@@ -381,6 +385,7 @@ class Curator(Account):
             dimension,
             lambda model: open_values(gradient(model)),
             lambda tilt: open_values(minimise(self._as_noise(tilt))),
+            old,
         )
 
     def shuffle(self, records: Ints) -> Ints:
@@ -522,22 +527,19 @@ class Curator(Account):
         dimension: int,
         gradient: Callable[[Floats], Floats],
         minimise: Callable[[Floats], Floats],
+        old: bool,
     ) -> Floats:
-        return minimise(self._tilt(call, dimension))
+        return minimise(self._tilt(call, dimension, old))
 
     def _shuffle(self, records: Ints) -> Ints:
         return self.coins.permutation(records)
 
-    def _tilt(self, call: Call, dimension: int) -> Floats:
-        """Draw the vector b of the random linear term b·θ of an objective.
-
-        For objective perturbation, b is drawn as diffprivlib does, to get the same numbers: by
-        NumPy's old samplers, and under a public seed also by NumPy's old generator.
-        """
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
+        """Draw the vector b of the random linear term b·θ of an objective."""
         source: Source = self._source
-        if call.mechanism == OBJECTIVE_PERTURBATION and seeds.is_chacha(self._source):
+        if old and seeds.is_chacha(self._source):
             source = np.random.RandomState(self._source.bit_generator)
-        elif call.mechanism == OBJECTIVE_PERTURBATION:
+        elif old:
             seed = self._source.integers(2**32, size=4, dtype=np.uint32).tolist()
             source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)

@@ -335,9 +335,11 @@ def _minimise(
             )
         return model
 
+    # Draw the noise with NumPy's old samplers, as diffprivlib does, to get the same numbers.
     return curator.objective(
         COEFFICIENTS,
         dimension,
         lambda model: gradient(model, *data),
         lambda linear: minimise(linear, *data),
+        old=True,
     )
