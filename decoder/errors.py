@@ -82,12 +82,14 @@ def draw_case(paths: Sequence[Path], number: int) -> Case:
     rng = np.random.default_rng([SEED, number])
     table = tables.read(paths[int(rng.integers(len(paths)))])
     columns = rng.permutation(table.codes.shape[1])
-    columns = columns[: int(rng.integers(1, min(MOST_FIT_COLUMNS, len(columns)) + 1))]
+    most_columns = min(MOST_FIT_COLUMNS, len(columns))
+    columns = columns[: int(np.exp(rng.uniform(0.0, np.log(most_columns + 1))))]
     codes, d = table.codes[:, columns].astype(np.int64), len(columns)
     n_bins, ordered = table.n_bins[columns].astype(int), table.ordered[columns]
     most_records = min(MOST_RECORDS, len(codes))
     n = int(np.exp(rng.uniform(np.log(100), np.log(most_records))))
     scale = float(np.exp(rng.uniform(*np.log(SCALES))))
+    scale = min(scale, float(np.exp(_budgets()[0][-1])) * n / d)  # the largest ε is 10,000
     most = int(min(MOST_BINS, max(LEAST_BINS, BINS_PER_ROOT * np.sqrt(scale))))
     independent = rng.random() < 0.4
     for j in range(d):
