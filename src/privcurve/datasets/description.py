@@ -189,7 +189,7 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # In a variant: the groups of files (`train`, `test`) that differ from the base.
+    # The groups of files (`train`, `test`) that a variant replaces by files of its own.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0

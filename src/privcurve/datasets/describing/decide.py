@@ -83,8 +83,9 @@ class Question:
         for other numbers, and one for missing values.
 
         If the answer sets a unit, ``n_rows`` and ``n_test`` are set to the numbers of records that
-        the unit keeps. The returned text shows these numbers, such as "n_rows: 90"; for other
-        answers it is empty. Raises DatasetError, without writing, if the answer is invalid.
+        remain with at most `at_most` of each person. The returned text shows these numbers, such as
+        "n_rows: 90"; for other answers it is empty. Raises DatasetError, without writing, if the
+        answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -167,7 +168,7 @@ class Question:
 
 
 def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
-    """Return the numbers of records that a unit keeps: at most ``unit.at_most`` of each person.
+    """Return the numbers of records if at most ``unit.at_most`` of each person are kept.
 
     The keys of the result are ``n_rows`` and, if there are test records, ``n_test``. The result is
     empty if the files are missing or have unreadable records, which `check` reports. Raises

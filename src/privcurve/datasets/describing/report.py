@@ -131,7 +131,7 @@ class Tally(RefusedValues):
     def loses_all(self) -> bool:
         """Whether encoding makes the column constant: all values are `other`, or in one bin.
 
-        In a numeric column, this holds only if the values differ.
+        A numeric column whose values are all equal does not count, as encoding loses nothing.
         """
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
