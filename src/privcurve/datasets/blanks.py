@@ -29,7 +29,7 @@ class Blank(NamedTuple):
     """A key without a value in a draft."""
 
     place: Place  # path of the key in the description
-    subject: str  # what the key describes, in words for messages: the column or the label
+    subject: str  # words for messages that name what the key describes, such as "the label"
 
     @property
     def key(self) -> str:

@@ -43,8 +43,8 @@ DEFAULT_BINS = 10
 # change. Learners that need few bins merge neighbouring ones.
 DRAFTED_BINS = 64
 
-# `whole: true` asks for bins whose edges lie between whole numbers, all with equally many whole
-# numbers. With more than MOST_WHOLE whole numbers per bin, the bins are spaced as without this key.
+# `whole: true` gives all bins equally many whole numbers, if the bounds contain at most MOST_WHOLE
+# whole numbers per bin. With more whole numbers, the bins follow the key `spacing` instead.
 MOST_WHOLE = 4
 
 # Kinds of columns that only descriptions have: a date column is encoded as a numeric column, and a
@@ -52,7 +52,7 @@ MOST_WHOLE = 4
 DATE = "date"
 TEXT = "text"
 
-# `missing: bin` gives the column a bin for missing values; the markers of the dataset mark them.
+# `missing: bin` in the entry of a column gives the column a bin for missing values.
 BIN = "bin"
 
 # Keys of a description that are copied without conversion.
@@ -276,7 +276,7 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield a message for each contradiction in a parser, and for each name that it lacks.
+    """Yield a message for each contradiction in a parser, and for each field that it lacks.
 
     If the parser lists fields, they must include all `columns`, the label and the column of the
     unit.
@@ -345,7 +345,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
         if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
-            # Give all bins equally many whole numbers; this may need fewer than n_bins bins.
+            # Give all bins equally many whole numbers; the new number of bins may be smaller.
             spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
@@ -370,7 +370,10 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return pairs (pattern, title of its group); `other` and `?` are added if they are missing."""
+    """Return pairs (pattern, title of its group).
+
+    The groups `other` and `?`, each with its title as its pattern, are added if they are missing.
+    """
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [

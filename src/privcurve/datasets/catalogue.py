@@ -27,7 +27,8 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 LOCAL = "descriptions"
 
 # The name of a dataset is also the name of a folder, a target of Snakemake and an argument of
-# commands. So it has only letters that all of them accept, and no leading -, which marks an option.
+# commands. So it is short, has only characters that are valid in all three places, and has no
+# leading -, which marks an option of a command.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = (
@@ -35,8 +36,8 @@ NAMED = (
 )
 
 
-# Placeholders for keys that the schema requires of a dataset, so that it can check a description
-# that has only columns and label.
+# Placeholders for keys that dataset.schema.yaml requires. With them, a description that has only
+# columns and label can be checked against the schema.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},
@@ -126,9 +127,9 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return name, file and content of the base of `content`, and the merged content.
+    """Merge a variant with its base; return the base's name, file and content, and the result.
 
-    `content` is a variant: a description with the key ``based_on``, which names its base.
+    The variant is `content`: a description with the key ``based_on``, which names the base.
     """
     name = content["based_on"]
     base_path = find(name)
@@ -174,7 +175,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _dataset_errors() -> Iterator[None]:
-    """Convert a SchemaError, raised in the context, to a DatasetError."""
+    """Convert a SchemaError that the body of the `with` statement raises to a DatasetError."""
     try:
         yield
     except schema.SchemaError as error:

@@ -246,7 +246,7 @@ def _read_facts(folder: Path) -> dict[str, Any] | None:
         return None
     notes = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(notes, dict) or "name" not in notes:
-        raise ValueError(f"{path} must describe an encoded dataset; it lacks the key name")
+        raise ValueError(f"{path} must describe an encoded dataset; it lacks the key 'name'")
     return notes
 
 
@@ -335,9 +335,9 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
 
 
 def origin(description: Description) -> dict[str, Any]:
-    """Return the present state of the description and files that a dataset is encoded from.
+    """Return the current state of the description and files from which a dataset is encoded.
 
-    ``coding`` and ``merging`` are the versions of the rules for encoding and for merging mixed
+    ``coding`` and ``merging`` are the versions of the rules for encoding values and for merging
     bins. ``description`` is the digest of the description, ``yaml`` has the checksums of its YAML
     files, and ``public_benchmark`` says whether the records are public. ``local`` has size, times,
     inode and checksum of each file of the user's own.

@@ -189,7 +189,7 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # In a variant: the groups of files (`train`, `test`) that differ from the base.
+    # The groups of files (`train`, `test`) that a variant replaces by files of its own.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
@@ -200,7 +200,8 @@ class Description:
     unit: Unit | None = None
     # For each numeric column: where its bounds come from, such as a codebook.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
-    clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
+    # Columns with `clipping: expected`: it is no error if most of their values are out of bounds.
+    clipped: frozenset[str] = frozenset()
     # Number of records in each part of partitioned data. 0: not partitioned; None: partitioned only
     # if the table has more than MOST_VALUES values.
     rows_per_part: int | None = None
@@ -216,7 +217,7 @@ class Description:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The groups of files (``train``, ``test``) that contain the training records."""
+        """The groups of files (``train``, ``test``) from which training records are selected."""
         return self.records.parts or (TRAIN,)
 
     @property

@@ -38,7 +38,7 @@ def format_day(day: float) -> str:
 
 
 def format_value(value: float, dates: str = "", digits: int = 10) -> str:
-    """Write a value of a numeric column with `digits` digits; in a date column, as ISO date."""
+    """Write a value of a numeric column with `digits` significant digits; a date as ISO date."""
     return format_day(value) if dates else f"{value:.{digits}g}"
 
 
@@ -80,8 +80,8 @@ class Column:
     units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
-    # Whether the edges of equally wide bins are not rounded, as in datasets and models of earlier
-    # versions; always False for other spacings.
+    # Whether the edges are unrounded, as in earlier versions. Only edges of equally wide bins are
+    # rounded at all, so the field is False for other spacings.
     exact: bool = False
 
     @cached_property
@@ -116,7 +116,7 @@ class Column:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the edges of the bins lie between whole numbers."""
+        """Whether all bins have equally many whole numbers: the spacing `whole`."""
         return self.spacing == WHOLE
 
     @cached_property
@@ -266,7 +266,7 @@ class Label:
 
     @property
     def places(self) -> dict[str, int]:
-        """The index of each class, by its name and by each of its labels in the file."""
+        """Maps each class's name, and each label of the class in the file, to the class's index."""
         of_names = {name: k for k, name in enumerate(self.names)}
         return of_names | {text: of_names[name] for text, name in self.spellings}
 

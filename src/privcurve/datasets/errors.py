@@ -32,15 +32,15 @@ class UndecidedError(DatasetError):
 class Problems:
     """Collects the faults of a dataset's description or files, to report them in one error.
 
-    `dataset` is the name of the dataset, or with `is_file` the name of a file or frame. A message
-    about a file already contains this name, so the error does not repeat it before a single
-    message.
+    `dataset` is the name of the dataset; if `is_file`, it is the name of a file or frame. The
+    error begins with this name. With `is_file`, an error with only one message omits it, because
+    messages about a file contain its name already.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        # For each key: the first message with this key, and the number of faults with this key.
+        # Maps the key of similar faults (see `add`) to their first message and their number.
         self._faults: dict[Hashable, tuple[str, int]] = {}
         self.n_unread = 0  # number of records that can't be read and so are left out
         # Faults of each skipped record (:class:`Skipped`), by line.
@@ -107,7 +107,7 @@ class Problems:
 
 
 class Skipped(Problems):
-    """Problems of a file whose faulty records are skipped, instead of being errors."""
+    """Problems of a file whose faulty records are skipped: such a fault raises no error."""
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
         """Store the fault of a skipped record under its line; the remedy is not needed."""

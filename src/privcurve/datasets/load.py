@@ -31,8 +31,8 @@ from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
 
-# Maximum share of clipped values in a column. A larger share is an error, unless the description
-# says `clipping: expected`: bounds in another unit would clip most values.
+# Maximum share of clipped values in a column. A larger share probably means that bounds and values
+# have different units. It is an error, unless the description says `clipping: expected`.
 REFUSED = 0.5
 
 
@@ -75,12 +75,12 @@ def load_rows(
 def load_places(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[str, NDArray[np.intp]]:
-    """Return the checksum of a dataset, and the place of each training record, a number.
+    """Return a dataset's checksum, and a number for each training record (its place).
 
-    Without a unit, the place of a record is its position among all training records that were read.
-    With a unit, all records of a person have the same place: the position of the first of them, not
-    counting more than `at_most` records of any person. So a person's further records do not change
-    the places of other persons.
+    A hold-out is drawn by places. Without a unit, the place of a record is its position among all
+    training records that were read. With a unit, all records of a person have the place of the
+    person's first record. Positions then count at most `at_most` records of each person, so that
+    further records of a person do not change the places of other persons.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -227,10 +227,10 @@ def _read(
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:
-    """Read and encode the files of `parts` one after another, up to `first` records (0: all).
+    """Read and encode the first `first` records (0: all) in the groups of files `parts`.
 
-    Adds the records to `sink`, and returns them encoded (with a unit, at most `at_most` records of
-    each person), with the :class:`ColumnCounts` of each column.
+    Adds the records to `sink`. Returns the encoded records, and the :class:`ColumnCounts` of each
+    column. With a unit, the result has at most `at_most` records of each person.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -259,8 +259,8 @@ def _read(
 class _GrowingArrays:
     """Collects encoded records in arrays that grow as pieces are added.
 
-    The arrays are larger than the number of records in the description only if there are more
-    records, which saves memory.
+    To save memory, the arrays get no more rows than the description promises, unless more records
+    are added.
     """
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
@@ -278,8 +278,8 @@ class _GrowingArrays:
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
-            # Double the size of the arrays, to copy seldom; but while the records do not exceed the
-            # number that the description expects, use at most this number.
+            # Double the size of the arrays, so that they are seldom copied. But use at most the
+            # number of records in the description, unless there are more records.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
@@ -359,7 +359,11 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def check_kept(
     description: Description, n_kept: int, n_read: int, key: str, problems: Problems
 ) -> None:
-    """Add a problem if the unit keeps another number of records than the description says."""
+    """Add a problem if `n_kept` of `n_read` records is not the number in the description.
+
+    `n_kept` counts at most ``unit.at_most`` records of each person; `key` of the description
+    (``n_rows`` or ``n_test``) has the expected number.
+    """
     unit, expected = description.unit, getattr(description, key)
     if unit is not None and not problems.any and n_kept != expected:
         limit = f"at most {unit.at_most} of each {unit.column}"

@@ -244,8 +244,8 @@ class Schema:
         name = compose_words(name)
         is_none = isinstance(value, str) and value == "none"
         of_persons = is_none or (isinstance(value, Mapping) and "column" in value)
-        # A column may also be called "unit". Then "unit" means the unit only if the value is one
-        # for a unit.
+        # A column may also be called "unit". Then the value decides: a unit is "none" or a mapping
+        # with the key "column"; any other value belongs to the column.
         if name == "unit" and name in self._facts and (of_persons or name not in self.names):
             if not of_persons:
                 raise DatasetError(f'Schema: unit must be {_UNIT} or "none"; got {value!r}')
@@ -338,8 +338,8 @@ class Schema:
         """Return the classes in the type of `y`, so that they equal the labels in `y`.
 
         All labels together determine the type: the classes 0 and 1 become texts for labels "0" and
-        "1". Numbers and truth values count as one type. A list has no dtype: the result is
-        `classes`. If labels are positions of classes (:meth:`positions`), the result is 0 … K − 1.
+        "1". Numbers and truth values count as one type. If `y` is a list, the result is `classes`.
+        If the labels are positions of classes (:meth:`positions`), the result is 0 … K − 1.
 
         Raises
         ------
@@ -424,7 +424,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: object) -> bool:
-        """Return whether labels are positions, although some of 0 … K − 1 are also classes."""
+        """Return whether only several rows together show that labels are positions of classes."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))

@@ -154,8 +154,8 @@ def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[An
         # JSON has no type for these labels (such as dates): write the names of the classes instead.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The fit got labels as numbers of classes, not as values: write the domain's type of the
-        # values.
+        # The fit got each label as the index of its class, not as a value of the label's column:
+        # write the type of these values, which the domain has.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

@@ -85,7 +85,10 @@ def _scale_numbers(axes: Axes, column: Column) -> None:
 
 
 def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> None:
-    """Draw the density of people in each bin at the lower edge of a panel; write their number."""
+    """Draw the density of people in each bin, and write the total number of people.
+
+    The density is a grey area at the lower edge of the panel.
+    """
     edges = _edges_of(column)
     widths = np.diff(np.array(column.edges))
     heights = people[: column.bins] / widths
@@ -102,7 +105,7 @@ def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> No
 
 
 def _edges_of(column: Column) -> Any:
-    """Return the edges of bins on the axis. If values are whole numbers, they are in mid-bin."""
+    """Return the edges of bins on the axis; halfway between whole numbers if bins contain these."""
     edges: Any = np.array(column.edges) - (0.5 if column.is_whole else 0.0)
     return edges.astype("datetime64[D]") if column.dates else edges
 

@@ -93,7 +93,7 @@ class Explanation:
 
     @property
     def is_like_constant(self) -> bool:
-        """Whether the model tested its columns, and no column shows evidence of an effect."""
+        """Whether the model may be a constant: its tests find no evidence of an effect."""
         tested = [shape.evidence for shape in self.shapes if shape.evidence is not None]
         return bool(tested) and min(tested) > FALSE_ALARM
 

@@ -122,7 +122,10 @@ class Model:
         return self._label_values[decide(self.decision_function(codes))]
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
-        """Return the name of each row's predicted class; `codes` are `rows` of :meth:`predict`."""
+        """Return the name of each row's predicted class.
+
+        `codes` may have all forms that the argument `rows` of :meth:`predict` may have.
+        """
         return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
@@ -300,7 +303,10 @@ def _check_domain(domain: Domain) -> None:
     for column in domain.columns:
         merged = column.merged
         if merged and (len(merged) != column.bins + 1 or sorted(set(merged)) != list(merged)):
-            raise ValueError(f"merged bins of the column {column.name!r} have other edges")
+            raise ValueError(
+                f"merged bins of the column {column.name!r} must have {column.bins + 1} edges, "
+                "in increasing order"
+            )
     for fault in column_faults(domain.columns):
         raise ValueError(fault)
     if len(set(read_classes(domain.label.type, domain.label.names))) < domain.n_classes:
@@ -308,4 +314,4 @@ def _check_domain(domain: Domain) -> None:
     if spelt := domain.label.spellings:
         texts, names = zip(*spelt, strict=True)
         if len(set(texts)) < len(texts) or set(names) != set(domain.label.names):
-            raise ValueError("the spellings of its label do not name its classes")
+            raise ValueError("the spellings of its label must be distinct, and name all classes")

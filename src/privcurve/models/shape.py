@@ -81,7 +81,10 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest absolute value, or end of an interval of a bin that is not rare (`FEW`)."""
+        """The largest absolute number that a drawing of the shape contains.
+
+        It covers all values, and the ends of the intervals of bins that are not rare (`FEW`).
+        """
         ends = abs(self.values) + self.spread
         if self.people is not None and self.people.sum() > 0:
             ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))

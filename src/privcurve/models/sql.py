@@ -27,7 +27,8 @@ DAY = "____-__-__%"
 # The time zones that a time may have. In any other zone, the time's day may differ from its day in
 # UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# Ranges of numbers and of dates. A value outside is neither: SQLite allows any type in any column.
+# Ranges of numbers and of dates. SQLite allows any type in any column, so the query treats a
+# value outside the range as no number, or as no date.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
 # The texts that databases write for NaN.
 NAN = ("nan", "NaN")
@@ -70,7 +71,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     if not explanation.is_sum:
         raise ModelError(
             f"{model.learner} has no form in SQL: its score is no sum over columns. Release a "
-            "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
+            "model with such a score (privgam, noisy_bayes, dp_newton), or predict with privcurve"
         )
     same: dict[str, str] = {}
     for column in domain.columns:
@@ -209,8 +210,8 @@ def _faults_of_day(text: str) -> Iterator[str]:
 
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
-    # `words` maps texts of a database to texts with the same bin. Databases write truth values as
-    # true and false; the description of the column may write them in another way.
+    # `words` maps texts of a database to texts of the description with the same bin. Databases
+    # write truth values as true and false; the description may write them as 1 and 0, for example.
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
@@ -246,10 +247,10 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
 
 
 def _fold_case(words: Sequence[str]) -> dict[str, str]:
-    """Map letters that differ only in case from a letter of `words` to the small letter.
+    """Map each letter of `words`, and each letter that differs only in case, to the small letter.
 
-    Python's rules for case decide; they also equate the long s with s. The query replaces letters
-    by this map, because some databases ignore case in ASCII letters only.
+    The map follows Python's rules for case, which also equate the long s with s. The query replaces
+    letters by this map, because some databases ignore case in ASCII letters only.
     """
     folded: dict[str, str] = {}
     for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):

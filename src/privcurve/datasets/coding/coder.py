@@ -37,8 +37,8 @@ class CodedValues(NamedTuple):
 
     codes: NDArray[np.int64]  # (n_rows,): bins; −1 for a value that no bin contains
     absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
-    # For each row whose value is not missing, but in no bin: in a categorical column the text of
-    # the value, in a numeric column the reason why it is no number.
+    # Has an entry for each row whose value is not missing, but in no bin. The entry is the text of
+    # the value (categorical column), or the reason why the value is no number (numeric column).
     wrong: Mapping[int, str]
     # (n_rows,): the numbers of a numeric column, not clipped; NaN for a missing value. None for a
     # categorical column.
@@ -197,10 +197,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield (row, index of its distinct cell) for each wrong row, until `problems` is full.
+        """Yield (row, index of the row's distinct cell) for each row with a wrong cell.
 
         `wrong` says which distinct cells are wrong; `places` has for each row the index of its
-        distinct cell.
+        distinct cell. The rows end when `problems` has the maximum number of faults.
         """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]

@@ -17,8 +17,9 @@ from privcurve.datasets.domain import FIRST_DAY, Column
 from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
-# The result of reading a numeric column: the numbers, (n_rows,), NaN where there is none; whether
-# each cell is missing, (n_rows,); and a fault for each row that has no number, but is not missing.
+# The result of reading a numeric column has three items. The first is the number of each cell, or
+# NaN, (n_rows,). The second says whether each cell is missing, (n_rows,). The third maps each row
+# whose cell is neither a number nor missing to a message on the fault.
 Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
 # The name of the ISO format; other formats are formats of `strptime`.
@@ -135,7 +136,8 @@ def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list
     """Remove the thousands marks from texts that are numbers; other texts are unchanged.
 
     A number with marks has one to three digits, the first not 0, and then groups of a mark and
-    three digits. Other texts, such as 1.5 or 0.125 in a file with decimal commas, are ambiguous.
+    three digits. Other texts with marks, such as 1.5 or 0.125 in a file with decimal commas, may
+    have another meaning, so their marks stay.
     """
     if not thousands:
         return list(texts)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 
-# Maximum number of unlisted texts of a column whose bins are cached, to limit memory.
+# Maximum number of unlisted texts for which a column's bins are cached, to limit memory.
 MOST_REMEMBERED = 100_000
 
 # Texts that conventionally mark a missing value, in lower case.
@@ -98,8 +98,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # `rule` covers `pattern` if it matches the text of `pattern`: a star of `pattern` is then
-        # in a place where `rule` has a star, too.
+        # An earlier pattern `rule` covers `pattern` if `rule` matches `pattern` itself, read as a
+        # text: only a star of `rule` can match the stars in this text.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(

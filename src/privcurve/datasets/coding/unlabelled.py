@@ -148,7 +148,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
-        """Return whether each column, and the label, has a value that the domain knows."""
+        """Return for each column, and for the label, whether the domain lists its value."""
         text_of = dict(zip(fields, record, strict=False))
         values = [_is_value(domain, column, text_of[column.name]) for column in domain.columns]
         label = text_of.get(domain.label.column, "").removesuffix(domain.label.strip)

@@ -29,8 +29,8 @@ _UNIQUE = 0.9
 _FEW = 50
 # Texts are sentences, not categories, if their mean number of characters is larger.
 _SENTENCE = 40
-# Maximum number of values of a column: in a message (SHOWN), and in the draft for a public file
-# (MOST_COPIED).
+# A message shows at most SHOWN values of a column. The draft for a public file lists the
+# MOST_COPIED most frequent texts of a text column.
 SHOWN = 8
 MOST_COPIED = 100
 # Maximum number of characters of a value in a message.
@@ -107,10 +107,10 @@ class Proposal:
     summary: str = ""  # a summary of the values, shown to the owner
     largest: float = 0.0  # largest absolute value of numbers
     is_whole: bool = False  # whether all numbers are whole
-    # The most frequent texts of a text column; all values of a numeric column that may be codes of
-    # categories; else empty.
+    # In a text column, the most frequent texts. In a numeric column whose numbers may be codes of
+    # categories, all values. In other columns, nothing.
     words: frozenset[str] = frozenset()
-    # Whether the column may name persons with several records each: the unit of privacy.
+    # Whether the column may name persons with several records each, whom ε should then protect.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:
@@ -228,8 +228,8 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # Markers are larger or smaller than all other numbers. This is unknown if not all values were
-    # counted.
+    # Markers are larger or smaller than all other numbers. If not all values were counted, the
+    # uncounted ones may be still larger or smaller, so no number is taken for a marker.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -248,9 +248,9 @@ def _propose_number(
     elif not public or profile.missing:
         keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Numeric columns that may be codes share an entry only if their values are equal. With fewer
-    # than five records per value, a column may lack some values by chance, so values are not
-    # compared.
+    # Two numeric columns whose numbers may be codes share an entry only if their sets of values are
+    # equal. The values of a column with fewer than five records per value are not compared, because
+    # the column may lack some of them by chance.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
@@ -313,10 +313,12 @@ def _remark_on_thousands(profile: Profile) -> str:
 def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], list[float]]:
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
-    Candidates are -1 and numbers of repeated digits 7, 8 or 9. A candidate is a marker if it is
-    negative and the other numbers are not, or if it is further from their range than this range is
-    wide. If no candidate is a marker, but exactly one number is negative, this number is a marker
-    if it is whole. Returns the text of each marker, by its number, and the other numbers; both in
+    Candidates are -1 and numbers of repeated digits 7, 8 or 9; the numbers that are no candidates
+    are ordinary. A candidate is a marker if it is negative and no ordinary number is, or if its
+    distance from the range of the ordinary numbers exceeds the width of this range. If no candidate
+    is a marker, but exactly one number is negative and it is whole, this number is a marker.
+
+    Returns the text of each marker, by its number, and the numbers that are no markers; both are in
     increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)

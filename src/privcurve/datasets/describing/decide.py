@@ -43,7 +43,8 @@ _LISTS = ("bounds", "categories", "groups", "classes")
 # Keys that only numeric columns have. They are removed if the owner says that the numbers are
 # codes.
 _NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
-# Changes of an entry in the file. By present key: the new key and its value, or None to remove it.
+# Changes of an entry in the file: maps a key of the entry to the pair (new key, new value), or to
+# None if the key is removed.
 Edits = Mapping[str, tuple[str, Any] | None]
 
 
@@ -58,7 +59,8 @@ class Question:
         # answer.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # Ask with the comment in the draft; without a comment, with the general words for this key.
+        # The text of the question is the comment at this blank in the draft. If there is none, it
+        # is the text that `WANTED` has for the key.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -81,8 +83,9 @@ class Question:
         for other numbers, and one for missing values.
 
         If the answer sets a unit, ``n_rows`` and ``n_test`` are set to the numbers of records that
-        the unit keeps. The returned text shows these numbers, such as "n_rows: 90"; for other
-        answers it is empty. Raises DatasetError, without writing, if the answer is invalid.
+        remain with at most `at_most` of each person. The returned text shows these numbers, such as
+        "n_rows: 90"; for other answers it is empty. Raises DatasetError, without writing, if the
+        answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -99,8 +102,8 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
-            # Only numeric columns may have `missing: bin`. A list of markers suits both kinds: keep
-            # it.
+            # Remove `missing: bin`, which only numeric columns may have. Keep a list of markers,
+            # which a categorical column may have, too.
             removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
@@ -165,7 +168,7 @@ class Question:
 
 
 def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
-    """Return the numbers of records that a unit keeps: at most ``unit.at_most`` of each person.
+    """Return the numbers of records if at most ``unit.at_most`` of each person are kept.
 
     The keys of the result are ``n_rows`` and, if there are test records, ``n_test``. The result is
     empty if the files are missing or have unreadable records, which `check` reports. Raises

@@ -140,8 +140,8 @@ def profile_table(
     check_names(path, form, profiles)
     decimal, _ = _find_marks(form, profiles)
     if form.parser["kind"] != DELIMITED and decimal != ".":
-        # The numbers in the cells were converted with a decimal point, but the texts have a decimal
-        # comma. Read again, and write all numbers with a comma.
+        # The texts of this table have a decimal comma, but `read` wrote its cells of numbers with a
+        # decimal point. Read again, so that the numbers get a comma, too.
         profiles = read(path, form, Problems(path.name), decimal=decimal)
     return form, profiles
 
@@ -256,8 +256,8 @@ def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
 def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return the decimal mark and the thousands mark that make the most columns numeric.
 
-    The thousands mark is "" unless some column is numeric only with it. In a text file, both marks
-    together must also make at least as many columns numeric as the decimal mark alone.
+    The thousands mark is "" if no column needs a thousands mark to be numeric. It is also "" if
+    both marks together make fewer columns of a text file numeric than the decimal mark alone.
     """
 
     def count(some: Iterable[Profile], decimal: str, thousands: str = "") -> int:

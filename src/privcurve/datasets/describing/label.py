@@ -140,8 +140,9 @@ def _find_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Return the values of the positive and of the negative class, if they are conventional words.
 
-    Conventional words are pairs such as yes and no. If the user assigned a word to a class, the
-    other words follow this choice. Returns None for other values.
+    Conventional words are pairs such as yes and no. By default, yes is positive; if the user made
+    no positive, or yes negative, the classes are exchanged. Returns None if the values are not the
+    words of one pair, or contradict the user's choice.
     """
     for low, high in PAIRS:
         # Sort values, lower case first: their order in the table may reveal something about
@@ -164,9 +165,9 @@ def _find_convention(
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Split two values, each with all its spellings, into positive and negative ones.
+    """Assign two values, each with all its spellings, to the positive and the negative class.
 
-    If the user names neither, the value of the first record is negative.
+    If the user assigns neither value to a class, the value of the first record is negative.
     """
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
     side = [value for value in counts if value.casefold() in values]
@@ -175,9 +176,10 @@ def _split_values(
 
 
 def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
-    """Return all values, sorted; numbers by size.
+    """Return all values, sorted; numbers are sorted by size.
 
-    If some values differ only in case, the result maps each value to its class: the first spelling.
+    If some values differ only in case, these are spellings of one class. The result then maps each
+    value to the name of its class, which is the first of its spellings.
     """
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}

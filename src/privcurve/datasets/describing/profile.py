@@ -86,7 +86,7 @@ class Profile:
     # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether the column has more distinct values than `most`
-    # number of values counted in `values`, up to the piece in which a value is first left out
+    # Number of values that were counted until the end of the first piece with an uncounted value.
     n_apart: int = 0
     # The numbers of each notation (decimal mark, thousands mark). Notations that fit few values are
     # dropped.
@@ -107,8 +107,8 @@ class Profile:
     def share_distinct(self) -> float:
         """Number of distinct values divided by the number of values; 1 if no value occurs twice.
 
-        Both are counted up to the piece of the table in which a value is first left out, because
-        `values` is full.
+        Both numbers are taken at the end of the first piece with a value that is not counted,
+        because `values` is full.
         """
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
@@ -165,7 +165,8 @@ class Profile:
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
     """Return an empty profile for each column.
 
-    With many columns, each profile counts fewer distinct values, to limit the memory of all.
+    With many columns, each profile counts fewer distinct values, to limit the memory of all
+    profiles together.
     """
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}

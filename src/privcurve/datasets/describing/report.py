@@ -51,8 +51,8 @@ _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for blank classes, so that the columns can be checked before the owner fills them in.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Of the values that are in no bin: maximum number of distinct ones that are counted (MOST_REFUSED),
-# and that a message shows (_SHOWN).
+# Limits for values that are in no bin: at most MOST_REFUSED distinct ones are counted, to limit
+# memory, and a message shows at most _SHOWN of them.
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -131,7 +131,7 @@ class Tally(RefusedValues):
     def loses_all(self) -> bool:
         """Whether encoding makes the column constant: all values are `other`, or in one bin.
 
-        In a numeric column, this holds only if the values differ.
+        A numeric column whose values are all equal does not count, as encoding loses nothing.
         """
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
@@ -250,9 +250,11 @@ class _Checker:
         self.report.remarks.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add a fault for each message, at the line of the column or the key that it names.
+        """Add each message as a fault, with a line of the description.
 
-        If a message names no column, the line is the line of `place`, if `place` is given.
+        If the message names a column, the fault gets the line of the column's entry. Otherwise it
+        gets the line of the key at `place`; without `place`, the line of the key that the message
+        begins with.
         """
         for message in messages:
             text = message.removesuffix(f" (in {self.report.path})")
@@ -403,7 +405,7 @@ class _Checker:
     def _check_unit(
         self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
     ) -> None:
-        """Add a fault if a unit keeps another number of records than the description states.
+        """Add a fault if `n_rows` or `n_test` is wrong, given the limit of records per person.
 
         `n_of` has, for the keys ``n_rows`` and ``n_test``, the number of records of each person.
         """
@@ -434,10 +436,10 @@ class _Checker:
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
-        """Add a fault for each entry of `columns` that loses all values of its column.
+        """Add a fault for each entry of `columns` whose column becomes constant by encoding.
 
-        A column loses all values if encoding makes it constant. An entry that describes several
-        columns, by a pattern of names, gets a fault if this holds for at least half of them.
+        An entry that describes several columns, by a pattern of names, gets a fault if at least
+        half of these columns become constant.
         """
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
@@ -498,8 +500,8 @@ class _Checker:
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
         """Add a remark for each class that has only one record (or person, with a unit).
 
-        ``privcurve compare``, which holds some out, needs two. `trained` maps each text of the
-        label to its number of records in the training files.
+        ``privcurve compare`` needs two of each class, one to train on and one to test on. `trained`
+        maps each text of the label to its number of records in the training files.
         """
         label, whose, sizes = description.label, "record", Counter[int]()
         for text, n in trained.items():
@@ -551,9 +553,9 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Return advice on a thousands mark, if all values that are in no bin are numbers with it.
+    """Return advice to set a thousands mark, if this would make all values in no bin numbers.
 
-    The result is "" if no mark has this effect.
+    Returns "" if no mark would make them numbers.
     """
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):

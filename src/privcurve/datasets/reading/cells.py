@@ -135,7 +135,7 @@ def _list_spellings(value: object, decimal: str) -> tuple[str, ...]:
 
 
 def _python_scalar(value: np.generic) -> Any:
-    """Convert a NumPy scalar to a Python value; float32 0.1 becomes 0.1, as it is written."""
+    """Convert a NumPy scalar to a Python value; 0.1 in float32 becomes 0.1, not 0.100000001…."""
     if isinstance(value, np.floating):
         return float(str(value)) if value.itemsize < _BYTES_OF_FLOAT else float(value)
     if isinstance(value, np.datetime64):
@@ -180,10 +180,13 @@ def convert_cells(
     """Convert the cells of a column, of any types, to the types that the encoder reads.
 
     A list becomes a list of texts (in a date column also of `date` objects), with None for a
-    missing value. An Arrow array becomes a NumPy array of numbers (NaN: missing) if column and
-    cells are numeric, a NumPy array of ``datetime64`` if column and cells are dates or times, and
-    otherwise an Arrow array of texts. For the label, `column` is None, and `labels` has the labels
-    as the description spells them.
+    missing value. The result for an Arrow array depends on the types of the column and the cells:
+
+    - both numeric: a NumPy array of numbers, with NaN for a missing value;
+    - both dates or times: a NumPy array of ``datetime64``;
+    - otherwise: an Arrow array of texts.
+
+    For the label, `column` is None, and `labels` has the labels as the description spells them.
     """
     if isinstance(values, list):
         return _convert_list(values, domain, column, labels)
@@ -290,7 +293,8 @@ def _to_numpy(values: Any) -> Any:
 def _explain_loss(column: Column, exact: bool) -> str:
     """Return why numbers in cells cannot equal the texts of a column's categories; else "".
 
-    Numbers have no leading zeros; floats (if not `exact`) also lack digits of long numbers.
+    Numbers have no leading zeros. If the numbers are floats (`exact` is False), they also lack
+    digits of long categories.
     """
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):

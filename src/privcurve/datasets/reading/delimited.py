@@ -85,7 +85,8 @@ def read_pieces(
 ) -> Iterator[RawTable]:
     """Read up to `most` records from the `pieces` of a file of `size` bytes (0: unknown).
 
-    Records with another number of fields are left out, and become faults in `problems`.
+    Records with more or fewer fields than the file has names are left out, and become faults in
+    `problems`.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
@@ -155,8 +156,8 @@ def _read_by_arrow(
     """Read a piece with Arrow, one line per record; None if the exact reader could differ.
 
     The readers may differ if a line has an unusual end; is blank, a comment or only separators; has
-    another number of fields; or has a field above the maximum length. They may also differ if a
-    quote follows a blank, or a quoted field includes a line end.
+    more or fewer than `width` fields; or has a field above the maximum length. They may also differ
+    if a quote follows a blank, or a quoted field includes a line end.
     """
     import pyarrow
     from pyarrow import compute
@@ -185,8 +186,8 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # Append a line of empty fields. If a quote is not closed, the table lacks this row
-            # (checked below).
+            # Append a line of empty fields. A quote that is not closed would include this line:
+            # the check below finds that the table lacks the empty row.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -288,7 +289,7 @@ def records_of(
     comment: str = "",
     note_empty: Callable[[], None] | None = None,
 ) -> Iterator[Record]:
-    """Split numbered lines into records; yield the number of the last line, and the fields.
+    """Split numbered lines into records; yield each with the number of its last line.
 
     Comments, blank lines and lines with only separators are skipped, except within a quoted field;
     `note_empty` is called for each line with only separators. Raises `csv.Error` if a quoted field

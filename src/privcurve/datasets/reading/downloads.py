@@ -177,5 +177,5 @@ def _verify(path: Path, file: SourceFile) -> None:
     if file.local is not None and file.n_bytes not in (None, size):
         raise DatasetError(
             f"{path} must have {file.n_bytes} bytes, as its description says; it has {size}. "
-            "Replace the file, or correct bytes."
+            "Replace the file, or correct the key bytes."
         )

@@ -83,7 +83,8 @@ def read(
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    uncomputed: set[int] = set()  # numbers of rows; filled below, before the records are read
+    # Numbers of the rows with formulas without a value; filled below, before records are read.
+    uncomputed: set[int] = set()
     all_rows = _filter_rows(cells, uncomputed, partial(problems.note, _EMPTY.format(source)))
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:

@@ -68,8 +68,8 @@ def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> Bina
 def check_archive(path: Path) -> None:
     """Raise ValueError if a zip archive, such as an ``.xlsx`` file, unpacks to too many bytes.
 
-    The check relies on the sizes that the archive declares: the program that reads it refuses
-    contents of other sizes.
+    The check relies on the sizes that the archive declares, because the library that unpacks the
+    archive refuses contents of any other size.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -101,7 +101,10 @@ def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Name the file of labels in read errors, which the caller takes for errors of the images."""
+    """Add the name of the file of labels to read errors.
+
+    The caller would report such an error with the name of the file of images alone.
+    """
     try:
         yield
     except READ_ERRORS as error:

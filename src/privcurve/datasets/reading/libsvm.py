@@ -36,9 +36,9 @@ def read_lines(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read numbered lines of a LIBSVM file in pieces; without labels for prediction.
+    """Read numbered lines of a LIBSVM file in pieces.
 
-    A line for prediction may still begin with a label.
+    If the records are for prediction, labels are not read; a line may begin with one or not.
     """
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1

@@ -51,7 +51,7 @@ class RawTable:
     # numbers (NaN: missing) or days.
     columns: Mapping[str, Any]
     lines: Sequence[int]  # number of each record's line or row
-    unit: str = "line"  # word for these numbers in messages
+    unit: str = "line"  # word for the numbers `lines` in messages, such as "line" or "row"
     share: float | None = None  # share of the file that is read so far; None if unknown
 
     def head(self, n_records: int | None) -> RawTable:
@@ -101,8 +101,8 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 def wanted_fields(description: AnyDescription) -> list[str]:
     """Return the names of the fields to read.
 
-    These are the columns of the domain; with labels, also the label and the column of the unit; for
-    prediction, also the copied columns.
+    These are the columns of the domain. A dataset adds the label and the column of the unit; a file
+    for prediction adds the copied columns.
     """
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
@@ -258,7 +258,7 @@ def subject(description: AnyDescription) -> str:
 class Layout:
     """The format of a file for prediction, as given by the options of a command and the model.
 
-    An option with its default means that the parser of the model decides.
+    If an option has its default value, the parser of the model decides instead.
     """
 
     # parser of the training files; None if the model does not contain it

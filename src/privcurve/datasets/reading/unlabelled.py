@@ -131,7 +131,8 @@ def _open_text(
         if has_all(wanted, names):
             return as_table(parser, find_unused(wanted, names))
         if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
-            # In the training files, `privcurve describe` distinguished repeated names by numbers.
+            # The file repeats names, as the training files did. `privcurve describe` gave repeated
+            # names different numbers, so use these names instead of the line of names.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, find_unused(wanted, distinct))
     if (read_lines := kinds()[trained.kind].read_lines) is not None:
