@@ -1,6 +1,7 @@
-"""Compute the values by which some claims about this paper's results are checked.
+"""Compute numbers that claims in papers/claims.yaml compare with a criterion.
 
-Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+Each function takes a claim and the rows of the claim's table. It returns a mapping from keys to
+numbers; a key is a tuple of values of the columns that the claim's `by` names.
 """
 
 from __future__ import annotations
@@ -37,6 +38,6 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return, by key, the standard deviation of accuracy over splits.
 
-    If the claim has `less`, the same number of the rows that `less` selects is subtracted.
+    If the claim has `less`, the standard deviation for the rows that `less` selects is subtracted.
     """
     return values_of(claim, rows, average="std")
