@@ -223,7 +223,7 @@ class EnsembleDomains(_Ensembles):
 
 
 class EnsembleWins(_Ensembles):
-    """Table: how often the booster beats the forests on each dataset, beside Table 4."""
+    """Table: how often the booster beats the forests, by dataset, beside the paper's Table 4."""
 
     word: ClassVar[str] = "ensemble_wins"
     version: ClassVar[int] = 2
@@ -380,7 +380,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
     """Return, for each dataset, an array of errors of shape (n_settings, n_alphas).
 
-    A setting is a number of trees, depth and `tree_share`; it is left out if an α has no error.
+    A setting is a number of trees, a depth and a `tree_share`. The array leaves out a setting if
+    the error of an α is missing.
     """
     wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
     wide = wide.reindex(columns=list(alphas)).dropna()
@@ -399,9 +400,9 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return, for each dataset, the private setting with the smallest error (Table 3).
 
     `sizes` says whether the depth is small (at most `SMALL_DEPTH`) or big, and whether the number
-    of trees is small (at most `SMALL_TREES`) or big. The column `printed`
-    has the paper's sizes; `as_printed` is 1 if `sizes` equals `printed`, else 0. A dataset has no
-    row if a fit on it has failed.
+    of trees is small (at most `SMALL_TREES`) or big. The column `printed` has the paper's sizes;
+    `as_printed` is 1 if `sizes` equals `printed`, else 0. A dataset has no row if a fit on it has
+    failed.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -513,7 +514,7 @@ def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return :func:`win_shares` of the booster with exact β on each dataset (Table 4).
+    """Return :func:`win_shares` of the booster with exact β, by dataset and setting (Table 4).
 
     The column `printed` has the paper's percentages of wins.
     """

@@ -136,7 +136,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Trees of two levels have the probabilities of the plain reference (chi-square test).
+    """Trees of two levels have the probabilities of the plain-Python reference (chi-square test).
 
     The learner draws splits by rejection if ε is small, and by computed probabilities if ε is
     large.
@@ -307,7 +307,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
-    """With the clamp M = 10, flipping one label costs more than the claimed ε: it is refuted.
+    """With the clamp M = 10, flipping one label costs more than ε, so the claim is refuted.
 
     With M above the largest possible value of a leaf, the claim is proved.
     """

@@ -69,7 +69,7 @@ class PrivateWeights:
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α, except weights that would pass a cap."""
+        """Multiply the weights of wrong records by e^α; a weight that would pass a cap stays."""
         # The limit 700 avoids overflow of e^α. It changes no weight, because a product with e^700
         # is beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)

@@ -143,7 +143,7 @@ def test_a_fit_has_chunks_of_these_sizes():
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_kernel_draws_from_these_distributions(mechanism):
-    """The kernel draws trees with the exact probabilities of the plain reference.
+    """The kernel draws trees with the exact probabilities of the reference in plain Python.
 
     The chi-square test on 20,000 trees gives a false alarm with probability 1e-6 in each case.
     """

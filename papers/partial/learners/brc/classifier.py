@@ -191,7 +191,7 @@ class _RandomHalfSpaces:
         return self.half_space(t)
 
     def half_space(self, t: int) -> HalfSpace:
-        """Return the half-space of round `t` with its present intercept."""
+        """Return the half-space of round `t`; `propose` may have chosen its intercept."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
         positive = positive_side(self._sums, t, intercept) if chosen else self._sides[t]
