@@ -45,8 +45,8 @@ CLAMP = 10.0
 # Tolerance for ties: errors on a fold of n records are multiples of 1/n, so a smaller difference
 # between two errors is a rounding error of floats.
 ROUNDING = 1e-9
-# The smallest ε in the paper. Our study also has smaller ε, which show whether the exact β leaks;
-# comparisons with printed numbers leave these ε out.
+# The smallest ε in the paper. Our study also has smaller ε, which show whether the leverage β,
+# which is computed from exact records, leaks. Comparisons with printed numbers leave these ε out.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
@@ -166,7 +166,10 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: our, shuffled and printed counts of datasets on which each α is best, at each ε."""
+    """Table: the number of datasets on which each α has the smallest error, at each ε.
+
+    Beside this number are the paper's number, and the numbers if the errors of the α are shuffled.
+    """
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -183,7 +186,7 @@ class EnsembleAlphas(_Ensembles):
 
 
 class EnsembleSizes(_Ensembles):
-    """Table: our and the printed sizes of the ensemble with the smallest error on each dataset."""
+    """Table: depth and number of trees of the best ensemble on each dataset, ours and printed."""
 
     word: ClassVar[str] = "ensemble_sizes"
     version: ClassVar[int] = 2
@@ -200,7 +203,7 @@ class EnsembleSizes(_Ensembles):
 
 
 class EnsembleDomains(_Ensembles):
-    """Table: our and the printed sizes of datasets, and the settings that Theorem 13 covers."""
+    """Table: records and features of each dataset, and how many settings Theorem 13 covers."""
 
     word: ClassVar[str] = "ensemble_domains"
     printed: ClassVar[str] = "table2_domains.csv"
@@ -220,7 +223,7 @@ class EnsembleDomains(_Ensembles):
 
 
 class EnsembleWins(_Ensembles):
-    """Table: share of runs won against the forests on each dataset, next to the paper's Table 4."""
+    """Table: how often the booster beats the forests, by dataset, beside the paper's Table 4."""
 
     word: ClassVar[str] = "ensemble_wins"
     version: ClassVar[int] = 2
@@ -238,7 +241,7 @@ class EnsembleWins(_Ensembles):
 
 
 class EnsembleWinsOverall(EnsembleWins):
-    """Table: share of runs won against the forests over all datasets, for each leverage and ε."""
+    """Table: how often the booster beats the forests over all datasets, for each leverage and ε."""
 
     word: ClassVar[str] = "ensemble_wins_overall"
     printed: ClassVar[str] = "table4_overall.csv"
@@ -255,10 +258,11 @@ def fold_errors(
 ) -> pd.DataFrame:
     """Return a table with one row for each setting and one column for the error on each fold.
 
-    The other columns are `KEYS`; the mean `error` and the standard deviation `error_std` over the
-    folds; and the means of `expected_depth` and `n_leaves`. The error of fold 1 of 10 is in the
-    column ``fold~1/10``. The mean error is NaN if the fit of a fold failed. `parts` are tables of
-    runs, one run per row; `defaults` maps a learner to the default values of its parameters.
+    The error of fold 1 of 10 is in the column ``fold~1/10``. The columns `KEYS` identify the
+    setting. `error` and `error_std` are the mean and standard deviation of the error over the
+    folds; they are NaN if the fit of a fold failed. `expected_depth` and `n_leaves` are means over
+    the folds. `parts` are tables of runs, one run per row; `defaults` maps a learner to the default
+    values of its parameters.
     """
     frames = [_one_part(part, defaults) for part in parts]
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
@@ -313,10 +317,10 @@ def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest mean error over the grid, for each dataset, ε, clamp M and α.
 
-    Each row has the setting with this error (the first one, if several have it). `behind` is this
-    error minus the smallest error of any α. `share_spread` shows how much `tree_share` matters: it
-    is the range (maximum minus minimum), over the values of `tree_share`, of the smallest error
-    with this value. If a setting with an α has failed, the α has no row.
+    Each row has the setting with this error (the first one, if several settings have it). `behind`
+    is the error minus the smallest error of any α. `share_spread` shows how much `tree_share`
+    matters: for each value of `tree_share`, take the smallest error; `share_spread` is the largest
+    minus the smallest of these errors. An α has no row if a fit with this α has failed.
     """
     rows = []
     mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
@@ -339,10 +343,10 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 
     There is one row for each ε and α. `n_best` is the count; if several α have the smallest error,
     the dataset counts for each of them. `lead` is the count minus the largest count of another α.
-    `printed` is the paper's count; it is NaN unless the study has all domains of the paper.
-    `shuffled_mean` and `shuffled_95` are the mean and the 95 % quantile of `n_best` over `SHUFFLES`
-    shuffles, which show what chance alone gives: a shuffle randomly permutes, within each setting,
-    the errors of the α.
+    The column `printed` is the paper's count; it is NaN unless the study has all datasets of the
+    paper. A shuffle permutes at random the errors of the α that have the same dataset, depth,
+    number of trees and `tree_share`. `shuffled_mean` and `shuffled_95` are the mean and the 95 %
+    quantile of `n_best` over `SHUFFLES` shuffles; they show which counts chance alone gives.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
@@ -376,7 +380,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
     """Return, for each dataset, an array of errors of shape (n_settings, n_alphas).
 
-    A setting without a result for some α is left out.
+    A setting is a number of trees, a depth and a `tree_share`. The array leaves out a setting if
+    the error of an α is missing.
     """
     wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
     wide = wide.reindex(columns=list(alphas)).dropna()
@@ -392,12 +397,12 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 
 
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return depth and number of trees with the smallest private error on each dataset (Table 3).
+    """Return, for each dataset, the private setting with the smallest error (Table 3).
 
     `sizes` says whether the depth is small (at most `SMALL_DEPTH`) or big, and whether the number
-    of trees is small (at most `SMALL_TREES`) or big. `printed` has the paper's sizes, and
-    `as_printed` is 1 if `sizes` equals `printed`, else 0. A dataset with a failed setting has no
-    row.
+    of trees is small (at most `SMALL_TREES`) or big. The column `printed` has the paper's sizes;
+    `as_printed` is 1 if `sizes` equals `printed`, else 0. A dataset has no row if a fit on it has
+    failed.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -426,7 +431,7 @@ def domains(
     `shapes` maps a dataset to its numbers of records and features. Theorem 13 assumes Td ≤ log m
     for T trees of depth d and m records. `n_settings` counts the pairs (T, d) in the published
     booster's grid, `n_within` the pairs that satisfy this assumption. `best_by_log_m` is Td/log m
-    of the setting with the smallest private error, or NaN if a setting has failed.
+    of the private setting with the smallest error, or NaN if a fit has failed.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
     mine = keep_paper(keep_published(frame))
@@ -455,8 +460,9 @@ def our_name(domain: str) -> str:
     return domain.replace("+", "-")
 
 
-# The significance level of the t-tests, and the depths of the trees, in the paper's Table 4.
+# The significance level of the t-tests in the paper's Table 4.
 LEVEL = 0.01
+# The depths of the trees in the paper's Table 4.
 DEPTHS = (2, 4, 6)
 
 
@@ -482,7 +488,8 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    # If the gaps of all folds are equal, t is 0/0 = NaN (no gap, so p is 1) or ±∞ (p is 0).
+    # If the difference of the two errors is the same on all folds, t is 0/0 = NaN (no difference,
+    # so p is 1) or ±∞ (p is 0).
     p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
     fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
     fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)
@@ -490,10 +497,11 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return, by the columns `by`, the percentage of significant comparisons that the booster wins.
+    """Return the percentage of significant comparisons that the booster wins (`percent_wins`).
 
-    The column `percent_wins` is NaN if no comparison is significant. The table also has the numbers
-    of comparisons, of significant ones and of wins.
+    There is one row for each combination of values of the columns `by`. The percentage is NaN if no
+    comparison is significant. The table also has the numbers of comparisons, of significant
+    comparisons, and of wins.
     """
     groups = fights.groupby(list(by), sort=True)
     frame = groups.agg(
@@ -506,7 +514,10 @@ def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the booster's wins with exact β on each dataset, and the paper's wins (Table 4)."""
+    """Return :func:`win_shares` of the booster with exact β, by dataset and setting (Table 4).
+
+    The column `printed` has the paper's percentages of wins.
+    """
     by = ["dataset", "depth", "n_trees", "forest", "alpha"]
     mine = fights[(fights["leverage"] == EXACT) & (fights["epsilon"] >= LEAST_EPSILON)]
     mine = mine[mine["depth"].isin(DEPTHS)]
@@ -516,9 +527,10 @@ def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the booster's wins over all datasets, for each ε, and in total over the paper's ε.
+    """Return :func:`win_shares` of the booster over all datasets, for each ε and over all ε.
 
-    `printed` has the paper's percentages of wins over all ε, with exact β.
+    The rows over all ε leave out ε below the smallest ε of the paper. The column `printed` has the
+    paper's percentages of wins over all ε, with exact β.
     """
     by = ["n_trees", "forest", "alpha"]
     keys = ["leverage", "epsilon", *by]

@@ -47,10 +47,10 @@ class ErrorShares(Output):
 class ErrorProfiles(Output):
     """Figures by dataset: the share of runs with an error up to x, and the sizes of their models.
 
-    Each dataset has three figures. The first has panels with one curve for each α, and, for each α,
-    a panel with one curve for each ε (the paper's Figures 9, 12 … 60). The second has, for each ε,
-    a panel with one curve for each α (Figures 10, 13 … 61). The third has the mean depth and mean
-    number of leaves of the models with an error up to x (Figures 8, 11 … 59).
+    Each dataset has three figures. In the first, panels over all ε have one curve for each α, and a
+    panel for each α has one curve for each ε (the paper's Figures 9, 12 … 60). In the second, a
+    panel for each ε has one curve for each α (Figures 10, 13 … 61). The third shows the mean depth
+    and the mean number of leaves of the models with an error up to x (Figures 8, 11 … 59).
     """
 
     word: ClassVar[str] = "error_profiles"
@@ -144,9 +144,9 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the panels of a dataset's first figure.
 
-    Panels with one curve for each α: the runs without privacy, and the private runs at all ε. Then,
-    for each α, a panel with one curve for each ε. Each private panel comes twice, in full and
-    cropped.
+    A panel of the runs without privacy and a panel of the private runs at all ε have one curve for
+    each α. Then each α has a panel of private runs with one curve for each ε. Each private panel
+    comes twice: with all errors, and cropped.
     """
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
@@ -165,7 +165,7 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the panels of the second figure: for each ε, a panel with one curve for each α.
 
-    All panels in full come before all cropped panels.
+    Each panel comes twice: first all panels with all errors, then all cropped panels.
     """
     groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
@@ -200,7 +200,8 @@ def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.Data
     ]
 
 
-# End of the title of a panel whose axes are cropped to errors below the majority's error.
+# End of the title of a panel whose axes are cropped to errors below the error of predicting the
+# majority class.
 CROPPED = " (cropped)"
 # Maps the suffix of a figure's file name to the function that returns the figure's panels.
 KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
@@ -259,8 +260,8 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
 def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
     """Return curves of a panel: running mean and standard deviation of the measure `name`.
 
-    Their value at an error x is over the runs of the curve whose error is at most x. `lines` names,
-    for each row of `frame`, its curve.
+    At an error x, the mean and the standard deviation are over the runs of the curve whose error is
+    at most x. `lines` names, for each row of `frame`, its curve.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):

@@ -1,6 +1,7 @@
-"""Compute the values by which some claims about this paper's results are checked.
+"""Compute numbers that claims in papers/claims.yaml compare with a criterion.
 
-Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+Each function takes a claim and the rows of the claim's table. It returns a mapping from keys to
+numbers; a key is a tuple of values of the columns that the claim's `by` names.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("rank correlation of {over} and {value}")
 def rank_correlation(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, Spearman's rank correlation of the values with the claim's column `over`."""
+    """Return, by key, Spearman's rank correlation of the claim's value and its column `over`."""
     return values_of(claim, rows, summary=lambda over, values: over.rank().corr(values.rank()))
 
 
 @computed("smallest step over {over} of {value}")
 def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, the smallest step between consecutive values, sorted by column `over`."""
+    """Return, by key, the smallest difference of consecutive values, sorted by column `over`."""
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
     )
@@ -27,7 +28,7 @@ def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, the smallest entry of column `over` whose value is at least 0; else ∞."""
+    """Return, by key, the smallest `over` at which the claim's value is at least 0, else ∞."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )
@@ -37,6 +38,6 @@ def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 def spread(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
     """Return, by key, the standard deviation of accuracy over splits.
 
-    If the claim has `less`, the same number of the rows that `less` selects is subtracted.
+    If the claim has `less`, the standard deviation for the rows that `less` selects is subtracted.
     """
     return values_of(claim, rows, average="std")

@@ -107,8 +107,8 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
     """Return the means over the runs of one protocol; they are NaN if a run has failed."""
     good = runs["status"] == "ok"
-    # A learner that lacks any of the measures counts as sending no messages. Boosting in one place,
-    # for example, has only `rounds`, its number of boosting rounds.
+    # A learner that lacks one of the measures of messages sends no messages. For example, boosting
+    # on one machine has only the measure `rounds`, its number of boosting rounds.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     accuracy = {"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))}

@@ -34,8 +34,8 @@ COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
 class FlippedLabels(Thresholds):
     """Table and figure: BRC's random thresholds against thresholds chosen by flipped labels.
 
-    Both have their weights α in the vote. A threshold of the second kind has the fewest errors on
-    labels that are flipped at random.
+    Thresholds of both kinds vote with weights α. A threshold chosen by flipped labels has the
+    fewest errors on labels that are flipped at random.
     """
 
     word: ClassVar[str] = "flipped_labels"
@@ -165,12 +165,13 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return the number and the mean α of thresholds, by kind and by tenth of the line (`bounds`).
+    """Return the number and the mean α of thresholds in each tenth of the interval `bounds`.
 
-    `frames` has, for each kind, a table of thresholds for each model. Further columns describe all
-    models of a kind. `middle_by_outside` is the mean α of thresholds within a quarter of the line's
-    length from `boundary`, divided by the mean α of other thresholds. The accuracy is of the
-    models' votes on the points `values`, whose labels `positive` has.
+    `frames` has, for each kind of thresholds, one table of thresholds per model. Each kind has ten
+    rows, one for each tenth. Further columns describe all models of a kind: `middle_by_outside` is
+    the mean α of the thresholds at most a quarter of the interval from `boundary`, divided by the
+    mean α of all other thresholds; `accuracy` is the mean accuracy of the models' votes on the
+    points `values`, with the labels `positive`.
     """
     width = bounds[1] - bounds[0]
     rows = []

@@ -16,21 +16,21 @@ def check_curves(request: OutputRequest) -> None:
         if (other := curves.setdefault(method.calibration, method.name)) != method.name:
             raise ValueError(
                 "learner must have one curve for each calibration; got "
-                f"{other} and {method.name}: name a learner with one curve of each"
+                f"{other} and {method.name}: name a learner with one curve per calibration"
             )
 
 
 def check_votes(request: OutputRequest) -> None:
     """Raise ValueError if models of the option `learner` start from a public classifier.
 
-    Outputs that list the votes of a model cannot show the scores of such a start.
+    Outputs that list the votes of a model cannot show the score of a public classifier.
     """
     check_curves(request)
     for method in request.methods_of(request.options["learner"]):
         if any(setting.get("start") == "public" for setting in method.settings):
             raise ValueError(
-                f"learner must not have a public start; got {method.name}: this output shows votes "
-                "without a start"
+                f"learner must not have a public start; got {method.name}: this output shows only "
+                "votes, not the scores of a public start"
             )
 
 

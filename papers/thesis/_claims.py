@@ -1,6 +1,7 @@
-"""Compute the values by which some claims about this paper's results are checked.
+"""Compute numbers that claims in papers/claims.yaml compare with a criterion.
 
-Each function returns a mapping from keys, the values of a claim's columns `by`, to numbers.
+Each function takes a claim and the rows of the claim's table. It returns a mapping from keys to
+numbers; a key is a tuple of values of the columns that the claim's `by` names.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return, by key, accuracy minus the sum of mean and standard deviation of another accuracy.
+    """Return, by key, by how much accuracy exceeds another accuracy plus one standard deviation.
 
-    The claim's `less` selects the rows of the other accuracy.
+    The claim's `less` selects the rows of the other accuracy and its standard deviation.
     """
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))

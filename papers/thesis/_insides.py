@@ -83,8 +83,8 @@ def round_by_round(
 ) -> tuple[list[Floats], dict[str, list[tuple[Floats, Any]]]]:
     """Train a setting `repeats` times, and return the advantages and margins of each run.
 
-    The learner, calibration and δ are of `method`; its grid need not have the setting. Without
-    noise (ε = ∞) all runs are equal, so only one is trained.
+    `method` gives the learner, calibration and δ; the setting may be missing in the method's grid.
+    Without noise (ε = ∞) all runs are equal, so only one is trained.
 
     Returns
     -------

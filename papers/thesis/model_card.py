@@ -121,7 +121,7 @@ class ModelCard(Output):
 
 
 def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Return, for each column, the names of the bins that the learner sees; they may be merged."""
+    """Return, for each column, the names of the bins after the learner has merged bins."""
     return model.learner._on_groups(domain)[1].bin_names
 
 

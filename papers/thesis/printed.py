@@ -45,7 +45,7 @@ class Printed(Output):
         if not files:
             papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(
-                f"paper must have printed numbers ({', '.join(papers)}); got {request.paper}"
+                f"paper must have printed numbers; got {request.paper}: use {' or '.join(papers)}"
             )
         if not files.keys() & {*TABLES, "settings"}:
             names = ", ".join((*TABLES, "settings"))
@@ -194,10 +194,10 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare the selected settings with the printed settings.
 
-    There is a row for each hyperparameter of a setting. The difference in the row does not compare
-    values of the hyperparameter; it compares the settings: it is the cross-validated accuracy of
-    our setting minus the accuracy of the printed setting (both from our trainings, paired by fold),
-    divided by the standard error.
+    There is a row for each hyperparameter of a setting. All rows of a setting have the same
+    difference, because it compares settings, not single hyperparameters. The difference is the
+    cross-validated accuracy of our setting minus the accuracy of the printed setting, divided by
+    the standard error. Both accuracies are from our trainings, paired by fold.
     """
     folds = _fold_accuracies(runs)
     rows = []
@@ -240,7 +240,7 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
 def _loss(
     mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None
 ) -> tuple[float, float]:
-    """Return the standard error of the mean gap in accuracy, and the gap divided by it.
+    """Return the standard error of the mean gap in accuracy, and mean gap/standard error.
 
     A gap is ``mine − theirs`` on the same fold. Both results are NaN if a fold is missing.
     """
@@ -271,8 +271,8 @@ def compare_card(
 ) -> pd.DataFrame:
     """Compare a printed model with our models: the votes of each condition, and the accuracy.
 
-    The column `nearest_bin` of `printed` names the bin of ours that is nearest to a printed
-    condition.
+    The column `nearest_bin` of `printed` names, for each printed condition, the nearest bin of our
+    dataset.
     """
     rows = []
     for row in printed.to_dict("records"):

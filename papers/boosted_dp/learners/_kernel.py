@@ -89,7 +89,7 @@ class Growth(NamedTuple):
 
 @jit
 def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
-    """Return a tree with only a root that has all rows; its growth writes into `splits`."""
+    """Return a tree with only a root that has all rows; later choices are written to `splits`."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
     starts = np.zeros(len(splits) + 2, np.int64)
     starts[1] = n_rows
@@ -214,7 +214,7 @@ def _grow_level(
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
-        # A node without a question sends all its rows to the side of yes.
+        # A node without a question sends all its rows to the yes child.
         j = 0 if split == NO_QUESTION else column_of(bin_starts, split)
         threshold = width if split == NO_QUESTION else split
         first, last = low, high - 1

@@ -79,8 +79,8 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
 def test_small_alpha_boosts_nothing(epsilon, clamp):
     """With a small boost_alpha b all weights stay ½, so that all trees are equal at ε = ∞.
 
-    The reason: the score H of a record satisfies |H| ≤ T·b/2 after T trees, and its weight stays ½
-    while |H| ≤ 2(1 − b), so for T ≤ 4(1 − b)/b trees (docs/research/boosted_dp.md).
+    After T trees, the score H of a record satisfies |H| ≤ T·b/2. The record's weight stays ½ while
+    |H| ≤ 2(1 − b). So it stays ½ for the first 4(1 − b)/b trees (docs/research/boosted_dp.md).
     """
     X, y = problem()
     model = fitted(
@@ -136,7 +136,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Trees of two levels have the probabilities of the plain reference (chi-square test).
+    """Trees of two levels have the probabilities of the plain-Python reference (chi-square test).
 
     The learner draws splits by rejection if ε is small, and by computed probabilities if ε is
     large.
@@ -219,7 +219,7 @@ def test_released_errors_calibrate_alpha():
 
 
 class Watched(Curator):
-    """A curator that records its calls, and adds given errors, not noise, to single numbers."""
+    """A curator that records its calls, and adds `errors` instead of noise to scalar results."""
 
     def __init__(self, errors=()):
         super().__init__(np.random.default_rng(0))
@@ -262,8 +262,8 @@ def test_each_level_has_its_own_noise_on_its_error():
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
-    # The first error, of the root, is exact in both cases. Each case makes one later released error
-    # negative, so that only the α of this level becomes 0.
+    # The first error, at the root, is exact in both cases. Each case makes the released error of
+    # one deeper level negative, so that only the α of this level becomes 0.
     assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
     assert all_alphas[0][1] > 0.1
     assert all_alphas[0][2] == 0
@@ -307,7 +307,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_the_true_epsilon_of_published_noise_with_a_public_leverage():
-    """With the clamp M = 10 the paper's claim is refuted: one label changes a leaf too much.
+    """With the clamp M = 10, flipping one label costs more than ε, so the claim is refuted.
 
     With M above the largest possible value of a leaf, the claim is proved.
     """

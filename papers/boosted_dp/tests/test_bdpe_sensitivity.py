@@ -24,8 +24,8 @@ def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
 def test_the_true_epsilon_of_published_leaves():
     """The claimed ε holds if the clamp M is above all links of leaves; else the proved ε is larger.
 
-    With α = 0.1, M = 10, the largest link R, and no budget for splits, the proved ε is 2R/M times
-    the claimed ε.
+    If the splits have no budget, the proved ε is 2R/M times the claimed ε, where R is the largest
+    link. Here M = 10 and α = 0.1.
     """
 
     def truth(**changes):

@@ -88,9 +88,9 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # The published noise is scaled for an added record, and a replaced record costs twice as
-        # much: 2 times the claimed ε of 2. With a uniform budget, a chain of 8 splits costs 9/8 of
-        # this (A6).
+        # The claimed ε is 2. The published noise is scaled for an added record; a replaced record
+        # costs twice as much, 4. With a uniform budget, a chain of 8 splits costs 9/8 of 4 (A6 in
+        # the learner's docstring).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),

@@ -175,7 +175,7 @@ def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_aske
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
-    """Fewer than 5 % of the noisy numbers in a message are integers, which happens by chance."""
+    """Fewer than 5 % of the noisy numbers in a message are integers, and these only by chance."""
     name, parameters = setting
     seen = kept(name, monkeypatch, **parameters)
     votes = [numbers for numbers in seen.single if numbers.dtype == np.uint16]
@@ -196,7 +196,10 @@ def test_no_message_has_an_exact_count(setting, monkeypatch):
 
 
 def test_without_noise_counts_are_exact(monkeypatch):
-    """Without noise the counts are exact, so the test above would notice counts without noise."""
+    """Without noise the counts are integers.
+
+    So :func:`test_no_message_has_an_exact_count` would notice counts without noise.
+    """
     counts = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1).single
     assert sum(table[:, :2].sum() for table in counts) == 300
     assert all(np.array_equal(table, np.rint(table)) for table in counts)

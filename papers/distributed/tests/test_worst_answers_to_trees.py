@@ -23,8 +23,8 @@ from privcurve.privacy.ledger import REFUTED
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
     """The loss of published noise exceeds the claimed ε = 1; on one machine it is infinite.
 
-    If a record moves between two leaves, the counts of leaves lose 1, the counts of the root's
-    questions 1/2, of its children's questions 1/4, and of a grandchild's questions 1/16.
+    If a record moves between two leaves, the counts in leaves have the privacy loss 1, the counts
+    of questions at the root 1/2, at the root's children 1/4, and at a grandchild 1/16.
     """
     counts = audit_rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
     assert counts == pytest.approx(1 + 1 / 2 + 1 / 4 + 1 / 16, rel=1e-6)

@@ -69,7 +69,7 @@ class PrivateWeights:
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α, unless a product is beyond a cap."""
+        """Multiply the weights of wrong records by e^α; a weight that would pass a cap stays."""
         # The limit 700 avoids overflow of e^α. It changes no weight, because a product with e^700
         # is beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
@@ -148,8 +148,8 @@ class Rounds:
     votes : list of Vote
         One vote per round.
     alphas : list of float
-        For each round, the α by which the private weights changed: 0 if the public classifier
-        voted, which changes no private weight.
+        For each round, the α of the update of :class:`PrivateWeights` (by the factor e^α): 0 if the
+        public classifier voted, because these weights then do not change.
     """
 
     def __init__(

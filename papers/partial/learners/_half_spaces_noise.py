@@ -112,8 +112,8 @@ class BRCNoise:
             for name, same in printed.items():
                 if not same:
                     raise ValueError(
-                        f"{self.learner}: the published noise is for estimate = 'error' and "
-                        f"random intercepts; for another {name} take calibration = {PROVED!r}"
+                        f"{self.learner}: calibration must be {PROVED!r} unless estimate = 'error' "
+                        f"and intercepts are random; got {PUBLISHED!r} with another {name}"
                     )
 
     @property
@@ -182,8 +182,9 @@ class BRCNoise:
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
         """Return the privacy statement of a fit.
 
-        `alphas` has, for each round, the α by which the private weights changed (0 if the public
-        classifier voted). `public` has the positions of public columns, or is None.
+        `alphas` has the α of each round: the weights of wrong records were multiplied by e^α. It is
+        0 if the public classifier voted, because the weights then do not change. `public` has the
+        positions of public columns; None means that no column is public.
         """
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
@@ -201,9 +202,9 @@ class BRCNoise:
         )
 
 
+# The sensitivity is cached, because each round uses it several times.
 @lru_cache(maxsize=4096)
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
-    # The result is cached because each round needs it several times.
     if noise.estimate == EDGE:
         return brc_edge(noise.n, noise.largest, alphas)
     return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

@@ -114,13 +114,13 @@ def noise_for_half_of_the_answers(original, *given):
 
 @replacement_of(answers, "answers_l1", SENSITIVITY, OWN)
 def noise_without_own_answers(original, n_answers, n_teachers):
-    """Scale the noise only for the change of the answers about other records."""
+    """Scale the noise only for changes of the answers about records that are not replaced."""
     return 2.0 * (n_answers - 2)
 
 
 @replacement_of(Curator, "signs", CONTROL, PATE)
 def noise_of_answers_by_codes(original, self, call, margins, records=None):
-    """Draw the same noise for equal margins, so that two different answers show unequal bins."""
+    """Draw the same noise for equal margins: two different answers then show different bins."""
     values, which = np.unique(margins, return_inverse=True)
     return original(self, call, values)[which]
 

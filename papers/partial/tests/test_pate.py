@@ -85,7 +85,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
         ValueError, match=r"at most 0 new rows, because ε pays for 2 answers in addition"
     ):
         model.predict([[2, 2]])
-    # This row is not new (its private bin is 1), so its answer costs nothing.
+    # A row with the private bin 1 already has an answer, so this answer costs nothing.
     model.predict([[2, 1]])
 
 
@@ -168,7 +168,7 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
 
 
 def test_a_fork_is_a_copy():
-    """A forked process gives no new answers: else each could give all answers that ε pays for."""
+    """A forked process gives no new answers: its parent may give all that ε pays for."""
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])

@@ -103,9 +103,9 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
         left, right = (
             np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
         )
-        # `left` and `right` are the exact leaf values with n and n + 1 records. Two released values
-        # move the score to 0 or 2. Take the value that is beyond `left`, seen from `right`: it is
-        # more likely with n records.
+        # `left` and `right` are the exact leaf values with n and n + 1 records. One released value
+        # moves the score to 0, another to 2. Take the released value that is nearer to `left` than
+        # to `right`, and not between them: it is more likely with n records.
         reached = [0.0, 2.0]
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]
@@ -122,9 +122,10 @@ def test_one_record_more_costs_many_epsilons(epsilon):
 
 
 def test_a_fit_has_chunks_of_these_sizes():
-    """At a huge ε, there is almost no noise, so leaf values show which trees have records.
+    """At ε = 10⁹ there is almost no noise, so leaf values show which trees have records.
 
-    The only record of a tree may be filtered, so the test takes maxima over several seeds.
+    A tree's only record may be filtered, so the test takes, for each tree, the largest absolute
+    leaf value over several seeds.
     """
     for n in (25, 26):
         largest = np.zeros(T)
@@ -142,7 +143,7 @@ def test_a_fit_has_chunks_of_these_sizes():
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_kernel_draws_from_these_distributions(mechanism):
-    """The kernel draws trees with the exact probabilities of the plain reference.
+    """The kernel draws trees with the exact probabilities of the reference in plain Python.
 
     The chi-square test on 20,000 trees gives a false alarm with probability 1e-6 in each case.
     """

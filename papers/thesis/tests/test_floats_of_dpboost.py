@@ -16,8 +16,9 @@ from privcurve.privacy.mechanisms import LAPLACE
 def empty_and_others(kind):
     """Attack a model of DPBoost with noise from the curator class `kind`.
 
-    Returns three things: for each empty leaf, whether the attack takes it for an empty leaf; the
-    same for each other leaf; and the largest exact leaf value, in noise scales.
+    Returns two lists and a number. The first list says, for each empty leaf, whether the attack
+    takes it for empty; the second list says so for each leaf that is not empty. The number is the
+    largest absolute exact leaf value, in noise scales.
     """
     rng = np.random.default_rng(0)
     log = []

@@ -85,7 +85,8 @@ def test_the_selected_point_is_found_in_the_study(methods):
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(method.points[1].text, epsilon=0.40000000000000002)
     assert models.selected_point(method, moved, "toy-line", 0.4) == point
-    # The table of selected settings has ε with only twelve digits, but its setting is found.
+    # A table of selected settings has ε with only twelve digits. The function finds the setting
+    # at the exact ε.
     half = dataclasses.replace(method, epsilons=(math.log(2),))
     moved = selected(method.points[1].text, epsilon=0.69314718056)
     assert models.selected_point(half, moved, "toy-line", math.log(2)).epsilon == math.log(2)

@@ -75,7 +75,7 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
-    """The contract's comparison of neighbours does not find this mistake; threshold replay does.
+    """Comparing neighbours does not find that votes count twice; threshold replay does.
 
     The comparison sees only the scores that the mechanism call records, and these are correct.
     """

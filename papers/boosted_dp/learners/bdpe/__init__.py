@@ -44,9 +44,9 @@ class Parameters:
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = int(setting["depth"])
-    # The ledger with published noise has an entry for each node, hence the time per node. The
-    # choice of a question reads all columns; only published noise with a small ε reads few, by
-    # rejection.
+    # The published ledger has an entry for each node, hence the constant time per node. Choosing a
+    # question reads all columns. (With published noise and a small ε, rejection sampling reads
+    # fewer columns; the estimate ignores this.)
     nodes = 2**depth * (1.2e-5 + 1e-7 * n_columns)
     records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
     return 5e-4 + float(setting["n_trees"]) * (1.5e-4 + records + nodes)

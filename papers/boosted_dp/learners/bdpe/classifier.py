@@ -61,7 +61,8 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Value of `calibrate_alpha`: α depends on the tree's noisy error. (EXACT: on the exact error.)
+# The value of `calibrate_alpha` with which α depends on the tree's noisy error. With EXACT, α
+# depends on the exact error.
 RELEASED = "released"
 
 # Values of `votes`: how the weights in a leaf determine its vote; see the class.
@@ -85,7 +86,7 @@ TREE_SHARE = 0.5
 # not support calls that release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# Parts of the ledger's names for the mechanism calls of proved fits.
+# Names of mechanism calls in the ledger of proved fits, and parts of these names.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -252,8 +253,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         rest, share = 1.0 - of_error * depth, self._tree_share()
         of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
         if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
-            # zCDP composition costs least if the choices of the labels of leaves and of the splits
-            # of each level have equal ranges.
+            # The labels of leaves and the splits of a level are both bounded-range choices. zCDP
+            # composition costs least if their ranges are equal, so each level, and all leaves
+            # together, get equal shares.
             of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
             of_level = of_leaves if self.splits == CHOSEN else 0.0
         sensitivity: dict[str, Any] = {
@@ -268,9 +270,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
                 # A record changes a tree's error by at most its weight.
                 calls.append(Announced(what, of_error, l1=1.0, l2=1.0, source=OF_ERRORS))
             if of_level > 0:
-                # If α follows from released errors, the sensitivity is unknown before the fit. The
-                # range is then in units of the sensitivity, and `_grow` multiplies the noise scale
-                # by the sensitivity.
+                # If α follows from released errors, the sensitivity is unknown before the fit. So
+                # the range of the scores is in units of the sensitivity, and `_grow` multiplies the
+                # noise scale by the sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -361,8 +363,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         """Return the mechanism call of each inner node of tree `t`, in breadth-first order."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # A share of 0 means an infinite noise scale: noise alone chooses the splits.
             pure = self.delta == 0 and self.calibration == PROVED
+            # A share of 0 means an infinite noise scale: noise alone chooses the splits.
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
             return [curator.call(OF_NODE.format(t + 1, i + 1)) for i in nodes]

@@ -108,14 +108,15 @@ def published_noise(
     status, caveat = REFUTED, LEAK
     proved: float | None = math.inf
     if leverage != EXACT:
-        # The ε that all splits spend in fact: a level costs only as much as one of its 2^level
-        # nodes, because the nodes have disjoint records.
+        # The ε that the splits of all trees spend in fact: a level costs only as much as one of its
+        # 2^level nodes, because the nodes have disjoint records.
         splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
         of_leaves = (1 - tree_share) * epsilon
-        # An upper bound: replacing a record may change the links of two leaves, each by up to twice
-        # the largest link.
+        # An upper bound of the true ε: replacing a record may change the links of two leaves, each
+        # by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # A lower bound: flip the label of a record that is alone in its leaf in every tree.
+        # A lower bound of the true ε: the privacy loss if a record is alone in its leaf in every
+        # tree, and its label is flipped.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:

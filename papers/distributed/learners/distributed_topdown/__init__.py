@@ -27,8 +27,8 @@ class Parameters(HolderParameters):
     protocol: str = parameter("noisy_counts", choices=("single", *_SHARED))
     trust: str | None = parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED})
     criterion: str = parameter("gini", choices=CRITERIA)
-    # The contract check tries only the values in `tried`: published noise alone supports `uniform`,
-    # and the check covers proved noise.
+    # The contract check tries only the values in `tried`. It checks proved noise, which does not
+    # support `uniform`.
     budget: str | None = parameter(
         None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
     )

@@ -41,7 +41,7 @@ LEAF_SHARE = 0.5
 
 
 class ClassTree(TreeModel):
-    """A tree for more than two classes; the label of a leaf is the class's position."""
+    """A tree for more than two classes; a leaf's label is a position in the list of classes."""
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
         position = int(self.forest.labels[tree, node])
@@ -144,7 +144,7 @@ class DistributedTopDownClassifier(PartyClassifier, Parameters):
     n_features_used_ : int
         Number of distinct questions of the tree.
     n_records_ : int
-        Number of training records. It is public, because replace-one neighbours have the same.
+        Number of training records. It is public, because it is equal for replace-one neighbours.
     """
 
     _learner = "distributed_topdown"

@@ -56,11 +56,11 @@ def noisy_counts_published(n_candidates: int) -> float:
 class LevelNoise:
     """The proved noise of a tree that grows level by level. Its arrays are read-only."""
 
-    # (n_levels,): for the votes of a level, the range of their privacy losses, which is their ε if
-    # δ = 0; 0 without votes, infinite at ε = ∞.
+    # (n_levels,): for each level, the range (largest minus smallest value) of the privacy loss of
+    # the parties' votes. If δ = 0, it is the ε of the votes. It is 0 without votes, and ∞ at ε = ∞.
     ranges: Floats
-    # (n_levels,): for the histograms of a level, their ε (Laplace noise) or sensitivity/σ
-    # (Gaussian).
+    # (n_levels,): for each level, the ε of the histograms if they get Laplace noise, or their
+    # sensitivity divided by σ if they get Gaussian noise.
     amounts: Floats
     mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
@@ -136,9 +136,9 @@ def level_holders(
     vote_share, budget, criterion, trust, n_colluding
         See :class:`~.classifier.DistributedTopDownClassifier`.
     n : int
-        The number of records of the largest party, for the votes' sensitivity in the ledger.
+        Number of records of the largest party; it determines the sensitivity in the ledger.
     n_columns : int
-        The number of columns, all of which are counted without votes.
+        Number of columns. Without `votes`, each of them gets a histogram.
     epsilon, delta : float
         The budget.
     """
@@ -230,7 +230,8 @@ class PublishedNoise:
     def families_scale(self, budget: float, n_questions: int) -> float:
         """Return the noise scale 3|H|/α′ of the paper's NoisyCounts, for |H| = `n_questions`.
 
-        α′ is `budget`. Another place in the paper has another scale, which is a typo (A3).
+        α′ is `budget`. Elsewhere the paper prints another scale, which is a typo: see A3 in
+        :class:`~.classifier.DistributedTopDownClassifier`.
         """
         return noisy_counts_published(n_questions) / budget
 

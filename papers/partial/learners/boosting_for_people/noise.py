@@ -21,8 +21,8 @@ from .._half_spaces_noise import BRCNoise
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
 
-# The share of a classifier's ε that pays for the change of the Jacobian, which the penalty limits;
-# the other part pays for the noise vector of objective perturbation.
+# Objective perturbation spends this share of a classifier's ε on the change of the Jacobian
+# determinant, which the penalty limits, and the rest of ε on the noise vector.
 CURVATURE_SHARE = 0.1
 
 

@@ -46,9 +46,9 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
 
     Columns are scaled to [−1, 1]. Each round draws a half-space without reading the data, estimates
     its weighted error with noise, and gives its vote the weight
-    :math:`\alpha_t = \frac12 - \mathrm{err}_t`. The weights of records that it classifies wrongly
-    are then multiplied by :math:`e^{\alpha_t}`; a weight that would leave the range from
-    `smallest` to `largest` does not change.
+    :math:`\alpha_t = \frac12 - \mathrm{err}_t`. The weights of records that the half-space
+    classifies wrongly are then multiplied by :math:`e^{\alpha_t}`; a weight that would leave the
+    range from `smallest` to `largest` does not change.
 
     With public columns (Algorithm 2), half-spaces are in the private columns. Each round also has a
     logistic regression on the public columns, and the classifier with the larger \|α\| votes. The
@@ -155,7 +155,8 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier, Parameters):
 class _RandomHalfSpaces:
     """Proposer of random half-spaces.
 
-    It draws them without the records, except that `propose` chooses the intercepts of ``em``.
+    It draws half-spaces without the records. Only with ``intercept="em"``, `propose` chooses the
+    intercepts by the records, with the exponential mechanism.
     """
 
     def __init__(
@@ -190,7 +191,7 @@ class _RandomHalfSpaces:
         return self.half_space(t)
 
     def half_space(self, t: int) -> HalfSpace:
-        """Return the half-space of round `t` with its present intercept."""
+        """Return the half-space of round `t`; `propose` may have chosen its intercept."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
         positive = positive_side(self._sums, t, intercept) if chosen else self._sides[t]

@@ -126,8 +126,8 @@ class _Answers:
     """The rows that were answered after the fit, and the number of answers that ε pays for.
 
     A copy (by pickle, `copy.deepcopy` or a fork of the process) cannot count the answers that the
-    original gives. If each gave the full number, there would be more answers than ε pays for. So
-    copies answer no new rows.
+    original gives. If a copy answered new rows, both together could give more answers than
+    ε pays for. So copies answer no new rows.
     """
 
     def __init__(self, most: int, given: Iterable[bytes] = (), is_copy: bool = False) -> None:
@@ -266,8 +266,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         if self.public_columns is None:
             raise ValueError(
-                "pate: public_columns must list the positions of public columns; got None (in a "
-                "study: neighbours: private-columns). The label is public too"
+                "pate: public_columns must list the positions of public columns; got None: give "
+                "positions, or set neighbours: private-columns in a study. The label is public too"
             )
         roles = Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
         assert roles.public is not None

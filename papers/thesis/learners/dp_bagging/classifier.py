@@ -102,7 +102,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     n_features_used_ : int
         Number of nonzero coefficients.
     n_records_ : int
-        Number of training records. It is public, because replace-one neighbours have the same.
+        Number of training records. It is public, because it is equal for replace-one neighbours.
     """
 
     _learner = "dp_bagging"

@@ -40,7 +40,7 @@ def claims() -> Iterator[Claim]:
     yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
     yield claim_by_answers(NAME, PUBLISHED, one)
     # The paper scales the noise for an added record, but ignores that an added record also moves
-    # other records from tree to tree.
+    # other records from tree to tree. So this attack adds a record, and has many trees.
     fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
     yield claim_by_answers(
         NAME, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE

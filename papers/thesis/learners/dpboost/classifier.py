@@ -36,8 +36,8 @@ THRESHOLD = "threshold"
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
-# A score estimates the mean label and is clipped to [−SUREST, SUREST] before it becomes a
-# probability, so that probabilities are between 1/20 and 19/20.
+# A score estimates the mean label, but can leave [−1, 1]. So it is clipped to [−SUREST, SUREST]
+# before it becomes a probability; probabilities are then between 1/20 and 19/20.
 SUREST = 0.9
 
 

@@ -24,10 +24,10 @@ from privcurve.privacy.noise import Announced
 # square loss with labels ±1 at the score 0, that is, of each record in the first tree.
 GRADIENT_BOUND = 1.0
 
-# An added record changes the gains of the splits of a tree by amounts in [−3g*², g*²]. The paper
-# takes 3g*² as the sensitivity for the exponential mechanism, which corresponds to a range of 6g*².
-# The true range, for all nodes of a level together, is 4g*² if a record is added to one tree or
-# removed from it, and 8g*² if a record is replaced.
+# An added record raises the gain of a split by at most g*² (GAIN_RISE), or reduces it by at most
+# 3g*² (GAIN_FALL). The paper takes 3g*² as the sensitivity for the exponential mechanism, that is,
+# a range of 6g*². The proved range, for all nodes of a level together, is g*² + 3g*² if a record is
+# added to one tree or removed from it, and twice as much if a record is replaced.
 GAIN_RISE = 1.0
 GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL
