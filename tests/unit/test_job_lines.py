@@ -169,7 +169,7 @@ def test_a_job_that_cannot_write_reports_that_no_training_is_lost(tmp_path):
 
 
 def test_a_description_that_was_changed_during_a_run_is_named(write_dataset):
-    with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
+    with pytest.raises(datasets.DatasetError, match="'mine' is not encoded in results/data/mine"):
         program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     write_dataset(missing="-")

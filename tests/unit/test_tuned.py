@@ -230,7 +230,7 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
             "calibration must be 'proved' for private selection; got 'published'",
         ),
         ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
-        ({"learner": "tuned", "tune": None}, "a study names the learner to be tuned"),
+        ({"learner": "tuned", "tune": None}, "learner must be the learner to tune; got 'tuned'"),
         ({"fixed": {"n_rounds": 3}}, "'n_rounds' must be under 'fixed' or 'grid'"),
         ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],

@@ -39,10 +39,10 @@ COLUMNS = [
 def mean_scores(runs: pd.DataFrame, free: str) -> pd.DataFrame:
     """Return the mean scores of each method over tables, at each ε.
 
-    Each table counts once, by the mean over its splits. ``lost_<measure>`` is how much better the
-    method `free`, which is not private, is on average. `n_splits` is the smallest number of splits
-    of a table, `seconds` the mean duration of a fit, and `memory` the largest peak memory of a
-    process in MiB.
+    Each table counts once, by the mean over its splits. `free` is a method without privacy;
+    ``lost_<measure>`` is how much better `free` is than the method, on average. `n_splits` is the
+    smallest number of splits of a table, `seconds` the mean duration of a fit, and `memory` the
+    largest peak memory of a process in MiB.
     """
     of_table = table_means(runs)
     best = of_table[of_table["method"] == free].set_index("dataset")
@@ -82,14 +82,14 @@ def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
     """Compare methods with their references over the tables, by each measure, at each ε.
 
     `references` maps methods to their references. `difference` is the mean over tables of how much
-    better the method is, on the splits that both methods have. `low` and `high` are the ends of the
-    bootstrap interval of `difference` over tables. A table is a win or a loss if its mean
-    difference exceeds `STANDARD_ERRORS` standard errors, which cover the draw of the records
+    better the method is than its reference, on the splits that both have. `low` and `high` are the
+    ends of the bootstrap interval of `difference` over tables. A table is a win or a loss if its
+    mean difference exceeds `STANDARD_ERRORS` standard errors, which cover the draw of the records
     (:func:`.measures.error_factor`); otherwise the table is level. A table with one split has no
     standard error and is not counted. `p_value` is from the exact Wilcoxon test over tables;
     `p_holm` has Holm's correction for all methods of a measure and ε. `least_p` is the smallest
-    possible `p_holm`: the method is better on every table, and no other method has a smaller
-    p-value.
+    possible `p_holm`: its value if the method is better on every table and no other method has a
+    smaller p-value.
     """
     rows: list[dict[str, Any]] = []
     split = {method: part for method, part in runs.groupby("method", sort=False)}
@@ -147,10 +147,11 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 
 
 def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> int | None:
-    """Return the largest sum of ranks of lost tables with which a method differs significantly.
+    """Return the largest rank sum of lost tables with which a method differs significantly.
 
-    The test is the exact Wilcoxon test with Holm's correction for `n_methods` methods; this method
-    has the smallest p-value among them. The result is None if no sum is small enough.
+    A method loses the tables on which it is worse than its reference. The test is the exact
+    Wilcoxon test with Holm's correction for `n_methods` methods; the method is assumed to have the
+    smallest p-value of all. The result is None if no sum is small enough.
     """
     # chances[s] is the probability that the ranks of lost tables add up to s under the null
     # hypothesis.
@@ -165,7 +166,8 @@ def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> i
 def least_tables(n_methods: int, level: float = ranks.LEVEL) -> int:
     """Return the smallest number of tables with which a method can differ significantly.
 
-    All tables must then agree, and the method has the smallest p-value of `n_methods` methods.
+    With this number of tables, the method must be better on every table (or worse on every table),
+    and must have the smallest p-value of `n_methods` methods.
     """
     return next(n for n in itertools.count(1) if n_methods * 2.0 ** (1 - n) < level)
 

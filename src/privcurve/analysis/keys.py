@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-# In figures, this word stands for a value that a method does not have, such as a parameter's.
+# In figures, this word replaces a value that a method does not have, such as the value of a
+# parameter of another learner.
 NONE = "none"
 
 

@@ -52,10 +52,11 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 def _rank(scores: Array) -> Array:
     """Return integers from 0 in the order of the scores; equal scores get equal integers.
 
-    Votes are integers or halves, so that twice the vote serves as its rank. This needs no sorting
-    and is many times faster.
+    The result for a vote is the doubled vote minus the smallest doubled vote. This needs no
+    sorting, and is many times faster.
     """
-    # Votes have halves because a broken tie counts as half a vote.
+    # Votes are integers or, as a broken tie counts as half a vote, multiples of one half. Doubled
+    # votes are therefore integers in the order of the votes.
     halves = 2 * scores
     rounded = halves.astype(np.int64)
     if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
@@ -66,9 +67,10 @@ def _rank(scores: Array) -> Array:
 def _average_over_classes(
     compute: Callable[[Array, Array, Array], float], scores: Array, labels: Array, counts: Array
 ) -> float:
-    """Return a measure or, for more than two classes, its mean over classes against the rest.
+    """Return a measure; for more than two classes, its mean over the classes that occur.
 
-    `compute` takes the scores of a class, whether each record is of this class, and `counts`.
+    `compute` returns the measure of one class against the rest. Its arguments are the scores of the
+    class, whether each record is of this class, and `counts`.
     """
     if scores.ndim == 1:
         return compute(scores, labels > 0, counts)
@@ -153,7 +155,8 @@ def _columns_of(probabilities: Array, labels: Array) -> Array:
     return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
 
 
-# The inputs of measures: scores for decisions, scores that rank records, fitted probabilities.
+# Inputs that measures need: scores that decide the label, scores that rank records, and fitted
+# probabilities.
 SCORES, RANKS, CHANCES = "scores", "ranks", "chances"
 
 
@@ -237,8 +240,9 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the runs with a new column ``error``: the measure as a cost, NaN for failed runs.
 
     A method without a selected setting gets a failed run for each split. If a successful run of a
-    method on a dataset lacks the measure, all runs of the method on the dataset are dropped:
-    methods that fit votes have no log loss, and a scoring part with one label has no AUC.
+    method on a dataset lacks the measure, all runs of the method on the dataset are dropped. For
+    example, methods that fit votes have no log loss, and a scoring part with only one label gives
+    no AUC.
     """
     runs = _add_failed(runs)
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
@@ -248,7 +252,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs of each method on datasets without its runs, at an ε where it has runs."""
+    """If a method has runs at an ε on some datasets only, add failed runs on the other datasets."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")

@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the methods that have the most datasets among the methods at their ε."""
+    """At each ε, return the rows of the methods that have rows for the most datasets."""
     n_datasets = table.groupby(["epsilon", "method"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
@@ -121,7 +121,8 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 
     `pairs_at` are the rows of :func:`compare_pairs` for one ε.
     """
-    # A pair names its better method first: only the worst method is never first.
+    # In each pair, the better method comes first. The worst method is therefore never first; it is
+    # the other method of the last pair.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["method"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}

@@ -46,8 +46,8 @@ class Candidate:
     n_failed: int
     # The best settings that have a result on every fold, best first.
     best: tuple[Rank, ...]
-    # If settings have a failed or missing fold: the first of them by tie key, as its tie key and
-    # its error.
+    # The tie key and the error of one setting with a failed or missing fold: the first such setting
+    # in the order of tie keys. None if there is no such setting.
     error: tuple[tuple[Any, ...], str] | None
 
     @property
@@ -56,7 +56,7 @@ class Candidate:
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return a candidate with the `n_best` best of the settings of both candidates."""
+        """Return the candidate with the `n_best` best of all settings of `self` and `other`."""
         return Candidate(
             self.key,
             self.carried,
@@ -147,11 +147,11 @@ def rank_settings(
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
     """Return the table of the selected settings: one row for each dataset, method and ε.
 
-    The columns are `KEY`, `CARRIED` and the setting; the mean ``cv_<metric>`` and the standard
-    deviation ``cv_std`` (n − 1 in the denominator) of the setting's metric over the folds; the
-    numbers of settings and of failed settings; status and error. If every setting has a failed or
-    missing fold, the setting is None, the status is "failed", and the error is an error of one
-    setting.
+    The columns `KEY` and `CARRIED` identify the row, and ``setting`` is the selected setting.
+    ``cv_<metric>`` and ``cv_std`` are the mean and the standard deviation (n − 1 in the
+    denominator) of its metric over the folds. Further columns have the numbers of settings and of
+    failed settings, the status and the error. If every setting has a failed or missing fold, the
+    setting is None, the status is "failed", and the error is the error of one setting.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -166,9 +166,9 @@ def choose_finalists(
 ) -> list[Candidate]:
     """Choose the best setting of each candidate by further trainings.
 
-    The cross-validation of a large grid favours settings with lucky noise; their metric in further
-    trainings is unbiased. `trainings` has a row per training, with several trainings for each fold
-    of a setting; the mean of these is the setting's metric on the fold. A setting with a failed
+    The cross-validation of a large grid favours settings with lucky noise; the metric of a setting
+    in further trainings is unbiased. `trainings` has a row per training. A setting may have several
+    trainings on a fold; their mean is the setting's metric on the fold. A setting with a failed
     training is not chosen; if all settings of a candidate have a failed training, the result has no
     best setting.
     """
@@ -254,9 +254,10 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric on each of `folds`, and None in place of an error.
+    """Return the metric on each of `folds`, and an error or None.
 
-    If a fold is missing or failed, return an empty list and the error of the first such fold.
+    If a fold is missing or failed, the list is empty, and the text is the error of the first such
+    fold.
     """
     values = []
     for fold in folds:

@@ -44,9 +44,10 @@ class Axes:
 def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     """Return the runs with a column for each parameter, measure and key of `methods`.
 
-    `methods` has, by method, the `entry` under the study's learners and the varied parameters. If
-    several columns have the same name, the first of these counts: a column of the runs, a key of
-    `methods`, a parameter of the setting, a measure. A run that lacks a column's value has null.
+    `methods` maps a method to its varied parameters and its `entry` (its name in the study's
+    learners). If several values have the same name, the result has the first of them in this order:
+    column of the runs, key of `methods`, parameter of the setting, measure. A run that lacks a
+    column's value has null.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -74,10 +75,11 @@ def trainings(
 ) -> pd.DataFrame:
     """Return a row per fresh training with the columns of `axes`; y is NaN if a training failed.
 
-    Only trainings with the values in `at` are returned; the value None selects trainings without a
-    value. Raises ValueError if there are no runs, a column is unknown (the message suggests the
-    nearest), no training has the values in `at`, or `y` is not a number. Also raised if a point has
-    two trainings of one repeat: then a column varies that is neither in `axes` nor in `at`.
+    Only trainings with the values in `at` are returned; the value None selects trainings that have
+    no value in the column. Raises ValueError if there are no runs, a column is unknown (the message
+    suggests the nearest), no training has the values in `at`, or `y` is not a number. Raises
+    ValueError, too, if a point has two trainings of one repeat, because a column varies that is
+    neither in `axes` nor in `at`.
     """
     if runs.empty:
         raise ValueError("at least one training must have a result; all have failed")
@@ -111,12 +113,12 @@ def levels(
     axes: Axes,
     at: Mapping[str, object],
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners without x, and axes for them.
+    """Return the trainings of learners that have no value of x, and axes for these trainings.
 
     The means of these trainings are drawn as horizontal lines. `at` does not exclude learners that
     lack one of its keys (a parameter, or a finite ε). A column is dropped from the axes if its
-    values make no difference to these learners: the most frequent label, for example, is the same
-    for any share of the training records.
+    values make no difference to these learners: the share of the training records, for example,
+    makes no difference to the most frequent label.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -159,7 +161,7 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def _is_at(values: pd.Series, wanted: object) -> pd.Series:
-    # NaN also means that a run has no value, but `is_one_of` does not match NaN with None.
+    # A run without a value has NaN, which `is_one_of` does not match with None.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
@@ -184,11 +186,13 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # Only columns that `at` can fix are named; other columns, such as scores and times, differ too.
+    # The message names only columns that `at` can fix. Other columns, such as scores and times,
+    # differ, too.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    # As texts, a missing value counts as different from all other values.
+    # Values are compared as texts, so that a missing value counts as different from all other
+    # values.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or [
         "method"

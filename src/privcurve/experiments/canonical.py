@@ -46,7 +46,7 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
             raise ValueError(f"{what} must be distinct; {number(smaller)} occurs twice. Keep one")
         if math.isclose(smaller, larger, rel_tol=_ROUNDING):
             both = f"{number(smaller)} and {number(larger)} differ only by rounding"
-            raise ValueError(f"{what} = {both}; keep one")
+            raise ValueError(f"{what} must be distinct; {both}. Keep one")
 
 
 def title(words: str) -> str:

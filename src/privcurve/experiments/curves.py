@@ -37,7 +37,7 @@ from privcurve.stored import stored
 CODED = Path("results/data")
 STORE = Path("results/store")
 
-# Points and splits: they stand for the runs of each point on each split.
+# A group of runs: each of the points is trained on each of the splits.
 Runs: TypeAlias = tuple[tuple[Point, ...], tuple[Split, ...]]
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class Curve:
 
     @cached_property
     def parts(self) -> list[Curve]:
-        """The parts that jobs train: the entire curve, some of its ε, or some runs at one ε."""
+        """The parts into which the curve is divided; one job trains all runs of a part."""
         seconds = self.at(self.method.epsilons[:1]).seconds
         groups = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
         return [part for epsilons in groups for part in self.at(tuple(epsilons)).cut()]
@@ -216,7 +216,7 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """Names of the runs: `grid_name` if there is a grid, `fresh_name` if fresh trainings."""
+        """`grid_name` if the curve has a grid, and `fresh_name` if it has fresh trainings."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
@@ -233,7 +233,10 @@ class Curve:
 
     @property
     def fresh_splits(self) -> list[Split]:
-        """The splits of all fresh trainings; if the study does not select, of all runs."""
+        """The splits of the fresh trainings.
+
+        If the study does not select settings, these are the splits of all runs.
+        """
         return self.study.fresh_splits(self.dataset.n_test > 0)
 
     @property
@@ -269,7 +272,10 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """By name (`names`), a text with all that determines the runs, except the data."""
+        """For each of `names`, a text with all that determines the runs with this name.
+
+        The text does not cover the data.
+        """
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest
@@ -304,11 +310,13 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """Part of the digest that only some datasets need; empty for the others.
+        """Part of the digest that only some datasets need; empty for other datasets.
 
-        It names the `scores` that older results may lack, the numbers of merged bins if the dataset
-        has mixed bins, and the versions of learners for more than two classes. On all other
-        datasets it is empty, so that digests in files of earlier versions stay valid.
+        It names the `scores` that older results may lack. If the dataset has columns whose bins a
+        fit may merge (`Domain.mixed_bins`), it has the maximum numbers of merged bins. If the
+        dataset has more than two classes, it has the versions of the learners' fits for more than
+        two classes. As it is empty for all other datasets, digests in files of earlier versions
+        stay valid.
         """
         words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
@@ -324,8 +332,8 @@ class Curve:
     def scores(self) -> tuple[str, ...]:
         """Names of scores that the study needs and that stored results of old versions may lack.
 
-        They are AUC for more than two classes, and the measures in `NEW`. If a stored result lacks
-        one of them, its run is trained again.
+        These scores are the AUC for more than two classes, and the measures in `NEW` of
+        analysis/measures.py. If a stored result lacks one of them, its run is trained again.
         """
         many = self.dataset.domain.n_classes > 2
         return tuple(name for name in (AUC,) * many + NEW if self.study.shows(name))

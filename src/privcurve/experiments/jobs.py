@@ -114,7 +114,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The job's title for users: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
+        """Methods, dataset, ε and study, such as ``privgam~proved on adult, ε = 0.3 (study)``."""
         methods = ", ".join(self.methods[:2])
         n_more = len(self.methods) - 2
         if n_more > 0:

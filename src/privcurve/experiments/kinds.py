@@ -18,12 +18,13 @@ RULE = "rule"
 TUNED = "tuned privately"
 NOT_COVERED = "hyperparameters chosen without privacy"
 NOT_PRIVATE = "not private"
-# Kinds whose ε covers everything from the records to the model.
+# If hyperparameters were chosen in one of these ways, ε covers everything from the records to the
+# model.
 COVERED = (RULE, TUNED)
-# Short names of kinds, for tables and legends with little room.
+# Short names of ways to choose hyperparameters, for tables and legends with little room.
 SHORT: Mapping[str, str] = {TUNED: TUNED, NOT_COVERED: "untuned budget"}
 
-# A note that explains the kinds, printed below tables.
+# Note below tables that explains the names of the ways to choose hyperparameters.
 NOTES = (
     f"Kind '{RULE}': hyperparameters fixed beforehand and independently of the records, so that ε "
     f"covers everything from the records to the model. '{TUNED}': hyperparameters chosen on the "

@@ -29,7 +29,7 @@ TRAIN_SHARE = "train_share"
 # exhaust the memory.
 MOST_COMBINATIONS = 1_000_000
 
-# Values that names of methods may contain: these names are names of folders, too.
+# Form of texts under `vary`: they become part of names of methods, and so of names of folders.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -159,17 +159,21 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the maximum number of bins per column after a fit has merged mixed bins.
+        """Return the maximum number of bins that a fit leaves in a column whose bins it merges.
 
-        The result is a list: it is empty if the fit merges no bins, and has several numbers if the
-        fit selects among settings that merge to different numbers of bins.
+        A fit merges bins of the columns in `Domain.mixed_bins`. The result is a list: it is empty
+        if the fit merges no bins, and has several numbers if the fit selects among settings with
+        different maximum numbers.
         """
         candidates = self._list_candidates(setting)
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
     def class_versions(self, setting: Mapping[str, object]) -> dict[str, int]:
-        """Return the versions of fits for more than two classes, by learner; 1 is omitted."""
+        """Return the version of each learner's fits for more than two classes, by learner.
+
+        The result omits learners with version 1, so that ids of older runs stay valid.
+        """
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
@@ -220,7 +224,8 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         tune.check(spec)
     elif base.name == tuning.NAME:
         raise ValueError(
-            "a study names the learner to be tuned; add 'tune': {grid: …} to its entry"
+            f"learner must be the learner to tune; got {tuning.NAME!r}. Name the learner to tune, "
+            "and add 'tune': {grid: …} to its entry"
         )
     trained = registry.entry(tuning.NAME) if "tune" in spec else base
     relation = _choose_relation(trained, spec.get("neighbours"), study.get("neighbours"))
@@ -354,7 +359,10 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
 
 
 def _write_value(axis: str, value: object) -> str:
-    """Write a value as part of a method's name; raise ValueError if a folder cannot have it."""
+    """Write a value as part of a method's name, which is also the name of a folder.
+
+    Raises ValueError if the value is not allowed in the name of a folder.
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)

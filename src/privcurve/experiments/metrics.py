@@ -98,8 +98,8 @@ def score(
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model's scores must be finite; they are not"))
     given = {SCORES: values, RANKS: values, CHANCES: None}
-    # With several classes, ranks need scores that are comparable between records: probabilities
-    # are, other scores of a class may not be.
+    # RANKS must be comparable between records. With several classes, probabilities are comparable;
+    # other scores of a class may not be.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
         if hasattr(learner, "chances"):

@@ -65,8 +65,8 @@ FACTS = (
     "few_bins", "few_with",
 )  # fmt: skip
 
-# In counts of runs, this name replaces the learners' names for selections of settings, whose
-# checksum covers only the modules in SELECTING.
+# Selections of settings are counted under this name, runs under the names of their learners. The
+# checksum of a selection covers only the modules in SELECTING.
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
@@ -182,7 +182,8 @@ class Stamps:
         try:
             content = json.loads(self._file.read_text("utf-8"))
             return {str(code): str(other) for code, other in dict(content).items()}
-        # No links: with a damaged file, a workflow at worst warns of outdated runs.
+        # A missing or damaged file counts as a file without links. At worst, a workflow then warns
+        # that runs are outdated.
         except (OSError, ValueError, TypeError):
             return {}
 
@@ -194,7 +195,7 @@ class Stamps:
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether `code` is `UNKNOWN` and :meth:`adopt` has not linked the learners."""
+        """Return whether `code` is `UNKNOWN` and :meth:`adopt` has not recorded the learners."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:

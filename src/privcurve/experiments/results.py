@@ -97,7 +97,10 @@ def write(
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return the `facts` and number of rows of each row group; None if the file is unreadable."""
+    """Return the `facts` of :func:`write` for each row group, with its number of ``rows``.
+
+    The result is None if the file is unreadable.
+    """
     try:
         state = path.stat()
     except OSError:

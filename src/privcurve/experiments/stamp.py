@@ -33,15 +33,15 @@ from privcurve.stored import spoken
 # The retrained sample of a group of runs takes at most MOST_SECONDS estimated seconds, but has at
 # least LEAST_RUNS runs.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Maximum number of runs per part of a curve and ε that are looked up in the store. One is not
-# enough: several versions of the code may have trained a part.
+# Maximum number of runs that are looked up in the store, for each part of a curve and each ε. One
+# run is not enough: several versions of the code may have trained a part.
 MOST_CANDIDATES = 20
 # Fields of a result that may differ between two trainings of the same run.
 TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):
-    """The runs of a group that are in the file of one job.
+    """The runs in one job's file that the same learners and the same other code trained.
 
     `name` is the name of the curve's grid or of its fresh trainings (`Curve.names`); `fact` is what
     the file's metadata contain about these runs (`Job.facts`).
@@ -55,7 +55,7 @@ class _GroupedRuns(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """A run of a group, with its stored result."""
+    """A stored run that is retrained for the comparison, with its stored result."""
 
     curve: Curve
     point: Point
@@ -141,8 +141,8 @@ def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
     There are at least `LEAST_RUNS` runs, if so many are stored. Runs are taken in the order of
     their ids, which is as good as random.
     """
-    # Candidates are grouped by folder of the store, so that each folder is read once. Within a
-    # folder they are indexed by id, as two studies may have the same run.
+    # Group the candidates by folder of the store, so that each folder is read once. Index them by
+    # id, so that a run of two studies is a candidate only once.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
         curve = part.curve

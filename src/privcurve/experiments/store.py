@@ -53,7 +53,7 @@ def _has(result: Mapping[str, object], score: str) -> bool:
 
 
 class Store:
-    """Reads and adds finished runs in one folder, which the first added run creates."""
+    """Reads and adds finished runs in one folder; adding the first run creates the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

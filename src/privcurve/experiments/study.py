@@ -19,12 +19,13 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 # The measure by which settings are selected if the study names none.
 DEFAULT_METRIC = ACCURACY
-# Name of an output that needs AUC, even if its options in the study do not mention AUC.
+# Name of an output that always needs the AUC, even if its options do not mention the AUC.
 PRICE = "price"
 
 # Values of the key `select`: select the best setting, or report all settings.
 BEST, ALL = "best", "all"
-# If the key `studies` lists studies by paper: name of the list of studies without a paper.
+# The key `studies` may have a list of studies for each paper. The list with this name has the
+# studies that belong to no paper.
 PACKAGE = "privcurve"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
@@ -78,7 +79,10 @@ class Study:
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """What :func:`.readiness.check` depends on: if it changes, the check is repeated."""
+        """Folds, hold-out share and other values on which :func:`.readiness.check` depends.
+
+        The check is repeated if one of these values changes.
+        """
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
@@ -206,8 +210,9 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the names of the studies that a study combines, from its key `studies`.
 
-    The key has a list, or a list for each paper and, under `PACKAGE`, for studies without a paper.
-    Lists of papers that are not installed are ignored.
+    The value of the key is a list of names, or a mapping from papers to lists of names. In the
+    mapping, `PACKAGE` stands for studies without a paper. Lists of papers that are not installed
+    are ignored.
     """
     if not isinstance(studies, Mapping):
         return tuple(studies)
@@ -225,7 +230,8 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
         )
     if "outputs" not in raw:
         raise ValueError(
-            "'studies' needs 'outputs': the default ones need results of the study's own"
+            "'studies' needs 'outputs', as the default outputs need trainings of the study itself; "
+            "list the outputs"
         )
     there = papers.names()
     for paper in raw["studies"] if isinstance(raw["studies"], Mapping) else ():

@@ -102,9 +102,9 @@ def _estimate(
     n_runs, seconds = part.n_grid, part.grid_seconds
     if part.is_fresh(name):
         n_runs, seconds = part.n_fresh, part.fresh_seconds
-        # The selected settings are not known yet. So stored runs of all settings count, even if an
-        # earlier selection led to them; they count only after the runs that the selection reads are
-        # finished.
+        # The selected settings are not known yet. So stored runs of all settings count, also runs
+        # of settings that only an earlier selection chose. They count only after the runs that the
+        # selection reads are finished.
         splits = (*(part.final_splits if part.chooses else ()), *part.fresh)
         before = [*part.names[:-1], *(one for source in part.reads for one in source.names)]
         is_early = any(one in unfinished for one in before)

@@ -33,7 +33,7 @@ def check(spec: Mapping[str, Any]) -> None:
     if unproved:
         raise ValueError(
             f"calibration must be {PROVED!r} for private selection; got {unproved[0]!r}, for "
-            "which its cost is not proved"
+            "which the cost of the selection is not proved"
         )
 
 

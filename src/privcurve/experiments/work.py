@@ -82,9 +82,10 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
     """Return `trained` with this part's selections and with the code on which its runs depend.
 
-    The code that trained the grid, or selected settings, gets 0 runs: the job that did this counts
-    them. With the code listed, a change of it makes the fresh trainings outdated. `grid` is the
-    entry of the curve's grid in `Job.facts` if the same job trained it, else None.
+    Code that trained the grid or selected settings is listed with 0 runs, as these runs and
+    selections are counted where they were made. Because this code is listed, a change of it makes
+    the fresh trainings outdated. `grid` is the entry of the curve's grid in `Job.facts` if the same
+    job trained the grid, else None.
     """
     read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
     for source in curve.reads:

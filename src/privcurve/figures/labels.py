@@ -116,8 +116,8 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
     """Return the lines to label with their names, from top to bottom.
 
-    If two lines are closer than half the height of a name, the upper line gets both names. A third
-    name is not joined, as the text would be wider than a panel.
+    If two lines are closer than half the height of a name, the upper line gets both names. At most
+    two names are joined, as three names would be wider than a panel.
     """
     near = 0.5 * FONT_SIZE * panel.figure.dpi / 72
     joined: list[tuple[Line2D, str]] = []

@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A wanted y, and the x at which a curve reaches it: uncertain from `low` to `high`."""
+    """A wanted y, and the x at which a curve reaches this y, with bounds `low` and `high` on x."""
 
     y: float
     x: float  # 0 if reached before the first point, infinite if never reached
@@ -206,7 +206,8 @@ def draw_ranks(
 
 
 def _side(share: float) -> str:
-    # To the right of a line near the right end, a name would cover the column of numbers.
+    # The name of a line is to its right, except near the right end: there the name would cover the
+    # column of numbers, and is to the line's left.
     return "left" if share < 0.6 else "right"
 
 

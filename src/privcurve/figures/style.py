@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # white), its black is reserved for baselines, and Tol's wine is added. Dark and light colours
 # alternate, so that neighbours differ in grey, too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
-# The same colours for a dark background: equally distinct, also for colour-blind readers.
+# COLOURS for a dark background: they are equally distinct there, also for colour-blind readers.
 DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
@@ -84,7 +84,7 @@ PANEL_HEIGHT = 2.35
 SINGLE_PANEL_HEIGHT = 2.5
 
 _PAPER: Any = {
-    # Ships with Matplotlib, so that all machines write the same bytes.
+    # DejaVu Sans ships with Matplotlib, so that all machines write the same bytes.
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
     "axes.titlesize": 8.5,
@@ -132,10 +132,10 @@ def new_figure(width: float, height: float) -> Figure:
 class CurveStyle:
     """The style of one curve; colour and marker identify the method.
 
-    The line and the marker's filling show the calibration. Proved noise: a solid line (dash-dotted
-    if δ > 0), filled. Published noise: a dashed line (dotted if δ > 0), hollow. Claimed ε: long
-    dashes, half filled. A curve whose hyperparameters were chosen without privacy is thin and
-    dashed.
+    The line and the marker's filling show the calibration. Proved noise has a solid line
+    (dash-dotted if δ > 0) and a filled marker. Published noise has a dashed line (dotted if δ > 0)
+    and a hollow marker. A claimed ε has long dashes and a half-filled marker. A curve whose
+    hyperparameters were chosen without privacy is thin and dashed.
     """
 
     colour: str
@@ -200,9 +200,9 @@ def _turned(n: int, start: int) -> list[int]:
 def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[str, str]]:
     """Return the colour and the marker of each curve.
 
-    `curves` has, by curve, its method and the rest of its style, such as the line style. A curve
-    has the colour and marker of its method. If an earlier curve has the same method and the same
-    rest, the curve gets a look that no method and no other curve has.
+    `curves` maps a curve to its method and its other features, such as the line style. A curve has
+    the colour and marker of its method. If an earlier curve has the same method and the same other
+    features, the curve gets a colour and marker that no method and no other curve has.
     """
     of_methods = _methods(method for method, _ in curves.values())
     taken: set[tuple[str, Hashable]] = set()
@@ -215,7 +215,7 @@ def curve_looks(curves: Mapping[str, tuple[str, Hashable]]) -> dict[str, tuple[s
 
 
 def name_missing(names: Sequence[str], width: int = TITLE) -> str:
-    """Return a text that names methods without a curve in a panel; empty without names."""
+    """Return a text that names the methods without a curve in a panel; empty if there are none."""
     return textwrap.fill(f"without {', '.join(names)}", width) if names else ""
 
 
@@ -285,7 +285,8 @@ def panel_columns(n: int) -> int:
 def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]]) -> None:
     """Add one legend below all panels, in as many columns as fit, and enlarge the figure.
 
-    If an entry is a tuple of artists, they are side by side, with the label of the first artist.
+    An entry may be a tuple of artists, which appear side by side with the label of the first
+    artist.
     """
     if not handles:
         return
@@ -317,9 +318,10 @@ def write_ticks(axis: Axis) -> None:
 
 
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
-    """Return the positions that get a label: the two ends, then others in the order of `places`.
+    """Return the positions in `places` that get a label, sorted.
 
-    Any two of these are further apart than `share` times the distance of the ends.
+    The two ends are chosen first, then positions in the order of `places`. Any two chosen positions
+    are further apart than `share` times the distance of the ends.
     """
     position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]

@@ -42,9 +42,9 @@ UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not compara
 BEYOND = 2.0
 # Tolerance of comparisons, for the rounding errors of differences: tables have six decimals.
 ROUNDING = 1e-9
-# The criteria by name. Each has its text, whether a value equal to the bound violates it, and a
-# function of value and bound: positive inside the bound, negative outside, with the distance to the
-# bound as size.
+# The criteria by name. A criterion has its text, whether a value equal to the bound violates it,
+# and a function of value and bound. The function returns the distance between value and bound,
+# positive if the value meets the criterion, else negative.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -54,8 +54,8 @@ _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
 }
 
 Key = tuple[str, ...]
-# The numbers that a claim compares with its criterion. Each number is called a place; its key has
-# the values that identify it, such as the dataset and ε, as texts.
+# The numbers that a claim compares with its criterion, by key. A key has the values that identify
+# the number, such as the dataset and ε, as texts. The code calls each number a place.
 Values = dict[Key, float]
 
 
@@ -68,7 +68,8 @@ class Computed:
     split with the runs of all other splits.
     """
 
-    # Phrase in the table, such as "mean over {over} of {value}"; the claim fills the braces.
+    # Phrase in the table, such as "mean over {over} of {value}"; the claim's values of these keys
+    # replace the braces.
     text: str
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
     has_error: bool  # whether a standard error over splits has a meaning
@@ -90,14 +91,15 @@ def verdicts(
     printed: Mapping[str, pd.DataFrame] | None = None,
     functions: Mapping[str, Computed] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with a verdict on each claim, one row per claim.
+    """Return a table with verdicts on claims.
 
-    A claim with columns under `each` has a row for each combination of their values.
+    A claim has one row or, if it has columns under `each`, a row for each combination of their
+    values.
 
     `tables` contains the tables that claims name, indexed by an output's name or `Output.word`. The
-    table of single runs is indexed by `RUNS`; it has a column for each parameter, and gives
-    standard errors. `printed` contains the files that claims name under `less_printed`, and
-    `functions` the functions that claims name under `compute`.
+    table of single runs is indexed by `RUNS`; it has a column for each parameter. Only claims on
+    single runs have standard errors. `printed` contains the files that claims name under
+    `less_printed`, and `functions` the functions that claims name under `compute`.
     """
     rows = []
     for claim in claims:
@@ -201,7 +203,8 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
 def _values_without_rows(claim: Mapping[str, object], table: pd.DataFrame) -> list[str]:
     """Return the values under `where` and `less` for which the table has no row.
 
-    The claim is then not judged: a verdict on the other values would be about less than the claim.
+    A claim with such values is not judged, as a verdict on its other values would cover only a part
+    of the claim.
     """
     gone = []
     for part in _parts(claim):
@@ -304,9 +307,9 @@ def _judge_places(
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
     """Return the verdict on a claim from the results of :func:`_judge_places`.
 
-    `sides` has the result (1, 0 or −1) of each place, and `of_mean` the result of the mean over all
-    places. `every` says whether the claim is about every place, `all_pass` whether all places meet
-    the criterion.
+    A result is 1, 0 or −1: `sides` has the result for each place, and `of_mean` is the result for
+    the mean over all places. `every` says whether the claim is about every place, `all_pass`
+    whether all places meet the criterion.
     """
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
@@ -427,15 +430,16 @@ def _compared_values(
     """Return the values that a claim with `less` subtracts from the rows of `frame`, one per row.
 
     The value for a row comes from the rows of `table` that match the claim's `less` and have the
-    same values as the row in the columns `keys` (or `less_by`). If several rows match, the best
-    value counts (`against`). The value is NaN if no row matches.
+    same values as the row in the columns `less_by` of the claim (default: `keys`). If several rows
+    match, the claim's key `against` says whether the smallest or the largest value counts. The
+    value is NaN if no row matches.
     """
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
     subtrahends = _numbers(claim, others, value)
     keys = [name for name in matched if name != EPSILON]
-    # Rows are grouped by method, because a method without privacy follows another rule: its only
-    # row, at ε = ∞, is compared with rows of every ε.
+    # Rows are grouped by method: the only row of a method without privacy, at ε = ∞, matches rows
+    # of every ε; the rows of other methods match rows of the same ε.
     apart = [
         name for name in ("method", *claim.get("less", ())) if name in others and name != EPSILON
     ]
@@ -449,8 +453,8 @@ def _compared_values(
         subtracted: list[float] = []
         for own in theirs.get(key, {}).values():
             there = own.get(epsilon, own.get(NO_NOISE) if len(own) == 1 else None)
-            # A method without a row at this ε might have been the best there, so that the best is
-            # unknown.
+            # A method without a row at this ε might have the best value there. The best value is
+            # then unknown.
             subtracted += there or ([math.nan] if best else [])
         if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' match one {' and '.join(matched)}"
@@ -462,7 +466,7 @@ def _compared_values(
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the ε of each row as text; if `names` lacks ε, always ∞, which matches every ε."""
+    """Return the ε of each row as text; always `NO_NOISE` if `names` lacks the column of ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 

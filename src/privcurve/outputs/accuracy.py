@@ -200,9 +200,9 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Return the table ``accuracy``: scores of fresh trainings, and the cross-validated score.
 
-    The cross-validated score is optimistic, as this score selected the setting. The table has a row
-    for each dataset, method and ε, in the order of `datasets` and `methods`. `refits` are the fresh
-    trainings (repeats 1 … `n_repeats`); trainings of settings that are not in `selected` are
+    The cross-validated score is optimistic, as the setting was selected by this score. The table
+    has a row for each dataset, method and ε, sorted as `datasets` and `methods`. `refits` are the
+    fresh trainings (repeats 1 … `n_repeats`); trainings of settings that are not in `selected` are
     ignored. In the result, `scored_on` is "test" or "folds". A score is NaN if a repeat lacks it;
     `n_failed` counts failed and missing repeats, and `error` names them.
     """

@@ -63,8 +63,8 @@ def titles_of(study: Study) -> dict[str, str]:
         )
         for name, method in methods
     }
-    # The study's titles take precedence: a study without a model on raw columns may have a learner
-    # that is called `raw`.
+    # The titles of the study override REFERENCES: a study without the output `raw` may have a
+    # learner that is called `raw`.
     return REFERENCES | titles
 
 
@@ -79,8 +79,8 @@ def broken_of(contracts: Mapping[str, str]) -> list[str]:
 
 
 MAJORITY = "majority_class"
-# Name of the model on raw columns. `coded_models` excludes it: outputs/price.py compares models on
-# raw columns with models on encoded data.
+# Name of the model on raw columns. `coded_models` leaves this model out, as outputs/price.py
+# compares it with models on encoded data.
 RAW = "raw"
 # Name of the same kind of model on encoded data; its distance from `RAW` is the cost of encoding.
 CODES = "raw_codes"
@@ -160,11 +160,11 @@ class Ranking:
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """The rows of `private` that can be recommended: the first of three groups with a row.
+        """The rows of `private` that can be recommended: the first group that is not empty.
 
-        The groups are: learners with proved noise whose ε covers the choice of hyperparameters; all
-        learners with proved noise; all private learners. A user's own learner counts as proved if
-        it kept the contract.
+        The groups are (1) learners with proved noise whose ε covers the choice of hyperparameters,
+        (2) all learners with proved noise, (3) all private learners. A user's own learner counts as
+        proved if it kept the contract.
         """
         untried = [method for method, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
@@ -310,7 +310,8 @@ class Ranking:
 
     @property
     def _digits(self) -> int:
-        # If a label is rare, all accuracies are close to 1, so that one more digit is needed.
+        # If a label is rare, all accuracies are close to 1: show one more digit to distinguish
+        # them.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _write_number(self, row: pd.Series) -> str:
@@ -337,7 +338,7 @@ class Ranking:
         return "  ".join([self.score(row), *beside])
 
     def _is_level(self, best: pd.Series, other: pd.Series) -> bool:
-        """Return whether `best` is ahead of `other` by at most `LEVEL` standard errors."""
+        """Return whether `best` is better than `other` by at most `LEVEL` standard errors."""
         sign = -1 if self.metric in LOSSES else 1
         gap = sign * (best[self.metric] - other[self.metric])
         errors = np.nan_to_num([best["error"], other["error"]])

@@ -33,7 +33,7 @@ from privcurve.outputs.runs import Runs, suite_of
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
-# Value of the option `against` that stands for the results which ship with this version.
+# Value of the option `against` that selects FROZEN_FILE, the results that ship with this version.
 FROZEN = "frozen"
 FROZEN_FILE = Path("resources/arena/results.parquet")
 REFERENCE = "privgam"
@@ -72,10 +72,10 @@ Looks = Mapping[str, Mapping[str, Any]]
 
 
 class Arena(Output):
-    """Tables, figures and a file that compare methods of one study, of several, or with a file.
+    """Tables, figures and a file that compare methods by their runs in one or several studies.
 
     The output reads the output ``runs`` of the study or, in a study of studies, of each single
-    study. With `against`, it compares these runs with the runs in a file. All datasets must be of
+    study. If the option `against` is set, it also reads the runs in a file. All datasets must be of
     one suite, so that no mean mixes datasets that set constants of PrivGAM with other datasets.
     """
 
@@ -178,11 +178,11 @@ def against_file(word: str) -> Path:
 
 
 def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs `own`, and the runs of `others` on the same datasets, hold-outs and ε.
+    """Return the runs `own`, and the runs of `others` on the same datasets and hold-outs.
 
-    Of `others`, the runs without privacy are also returned and, if `own` has no private method, the
-    runs at every ε. Methods of `others` with the name of a method of `own` are omitted. Raises
-    IncompleteError if no run of `others` remains.
+    If `own` has runs at finite ε, runs of `others` at any other finite ε are omitted. Methods of
+    `others` with the name of a method of `own` are omitted. Raises IncompleteError if no run of
+    `others` remains.
     """
     finite = own[own["epsilon"].map(math.isfinite)]
     keys = ["dataset", "fold", "split"]
@@ -316,8 +316,8 @@ def tables_table(
 ) -> Table:
     """Return the table of AUC at one ε: a row per dataset, a column per method, the best in bold.
 
-    `shown` are the private methods with a column; `looks` are the datasets on which results of
-    PrivGAM were looked at before, which get a mark.
+    `shown` are the private methods with a column; `looks` are the datasets on which PrivGAM had
+    been evaluated before; the table marks these datasets.
     """
     of_table = arena.table_means(runs)
     titles = titles_of(runs)

@@ -119,7 +119,8 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
-    # Distance between the points of one claim, in powers of ten; smaller if claims are close.
+    # Distance between the points of one claim, in powers of ten. If claims are close together, this
+    # distance is smaller.
     most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
     gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
     step = min([STEP, *(BAND * gap / most for gap in gaps)])

@@ -35,14 +35,15 @@ from privcurve.schema import suggestion
 from privcurve.tables.table import Table, read_table
 
 # Folders of results, and endings of files. Paths are relative to the folder in which the run is
-# started. MADE contains the records of what outputs were made from (outputs/record.py).
+# started. The files in MADE record what the outputs were made from (outputs/record.py).
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
 MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
-# Contains a folder for each paper, with the paper's studies, outputs, printed numbers and claims.
+# Folder of the papers. It has a folder for each paper, with the paper's studies, outputs, printed
+# numbers and claims.
 PAPERS = Path("papers")
 
 # Value of `Option.default` for an option that each study must set.
@@ -111,8 +112,9 @@ class Reads:
     # Datasets whose raw files are read, too: the output is made again if a raw file changes, even
     # if the encoded data stay the same.
     raw: tuple[str, ...] = ()
-    # Other outputs, by their names in study files or by `Output.word`: `word` is an output of this
-    # study, `study/word` of another study, `/word` of the entire run.
+    # Names of other outputs: `word` for an output of this study, `study/word` for an output of
+    # another study, `/word` for an output of the entire run. `word` is the output's name in its
+    # study or its `Output.word`.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
@@ -346,10 +348,10 @@ class Context:
 
     @property
     def shuffle_seed(self) -> int:
-        """Seed of shuffles; shuffles need no secret seed.
+        """Seed for random shuffles.
 
-        It is the seed of the run if that seed is public, else a number derived from the secret
-        seed.
+        If the seed of the run is public, it also serves for shuffles. Otherwise the result is a
+        number that is derived from the secret seed.
         """
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
@@ -398,8 +400,9 @@ class Context:
         return sweep.describe_runs(self.runs(), self.methods())
 
     def methods(self) -> dict[str, dict[str, Any]]:
-        """Return, by method, its varied parameters and its entry of the study's learners."""
-        # `entry` comes last, so that it overrides a varied parameter of that name.
+        """Return each method's varied parameters and, as ``entry``, its entry in the study."""
+        # The key `entry` comes last, so that it overrides a varied parameter that is called
+        # `entry`.
         return {
             curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
@@ -470,7 +473,7 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 def description_of(dataset: str) -> Description:
     """Return the description of a dataset.
 
-    The cache makes a run use the same state of the description file throughout.
+    The description is cached: a run uses the same description even if its file changes meanwhile.
     """
     return _describe_in(dataset, Path.cwd())
 
@@ -494,7 +497,7 @@ def source_of(name: str) -> str:
 
 
 def trained_privgam(name: str) -> bool:
-    """Return whether the dataset's source set constants of PrivGAM or trained its network."""
+    """Return whether records of the dataset's source determined PrivGAM's network or constants."""
     from privcurve.privacy.calibration.privgam import SET_ON
 
     return source_of(name) in SET_ON

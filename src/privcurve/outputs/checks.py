@@ -32,8 +32,8 @@ NOTE = (
 class Checks(Output):
     """File ``checks``: the contract of each method's learner, and a lower bound on its ε, as CSV.
 
-    The bound comes from guesses of the labels of canary records or, under add-remove, of their
-    presence (docs/audit.md).
+    The bound comes from attacks that guess the labels of canary records or, under add-remove,
+    whether a canary record is present (docs/audit.md).
     """
 
     word: ClassVar[str] = "checks"

@@ -92,9 +92,9 @@ class Claims(Output):
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # Names of studies in the paper's folder need no check. These studies may be absent from the
-        # workflow's plan: if the configuration names a user's own folder of studies, the plan lacks
-        # the shipped ones.
+        # The workflow checks names only of studies outside the paper's folder. Studies in this
+        # folder exist, but the workflow's plan may lack them: if the configuration names a user's
+        # own folder of studies, the plan lacks the shipped studies.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 

@@ -153,10 +153,11 @@ def compared_methods(request: OutputRequest) -> list[str]:
 
 
 def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
-    """Return notes on what the intervals cover: one for each way in which datasets are scored.
+    """Return notes that say which sources of variation the confidence intervals include.
 
-    `each` is the result of :func:`compare_by_dataset`; `shares` says whether a method trains on a
-    share of the records only.
+    There is a note for the datasets that are scored on a test part, and a note for the datasets
+    that are scored on folds or hold-outs. `each` is the result of :func:`compare_by_dataset`;
+    `shares` says whether at least one method trains on only a share of the records.
     """
     ways = {OWN_SHARES if shares else SAME_RECORDS: TEST, OTHER_RECORDS: "folds"}
     names = {
@@ -251,9 +252,9 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
     `table` has the results of :func:`compare_by_dataset`. Each dataset counts once, by its mean
     difference: the interval is Student's over these means, and the p-value is from Wilcoxon's test
-    over them, with Holm's correction for the methods of a measure and ε. Ranks are among the
-    methods and the reference, with Nemenyi's critical difference. `n_above` and `n_below` count the
-    datasets on which the interval is entirely above or below 0.
+    over them, with Holm's correction for the methods of a measure and ε. The reference is ranked
+    together with the methods; the result has their mean ranks and Nemenyi's critical difference.
+    `n_above` and `n_below` count the datasets on which the interval is entirely above or below 0.
 
     A method that lacks a measure on some dataset has no row for the measure. A dataset on which a
     training failed is omitted for all methods. An ε with fewer than two remaining datasets has no
@@ -311,7 +312,8 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
     """Return mean, standard error and Student's interval of paired differences.
 
-    The standard error is the standard deviation of `values` times `factor`.
+    `factor` is the standard error divided by the standard deviation of `values`
+    (:func:`.error_factor`).
     """
     mean = math.fsum(values) / len(values)
     if len(values) < 2:

@@ -115,7 +115,8 @@ def private_methods(request: OutputRequest) -> list[str]:
 def method_titles(request: OutputRequest) -> dict[str, str]:
     """Return a title for each method that distinguishes it from the other methods.
 
-    The calibration, δ and kind are added to a method's own title where methods differ in them.
+    Where methods differ in calibration, δ, or the way in which hyperparameters were chosen, this is
+    added to a method's own title.
     """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
@@ -213,14 +214,18 @@ def error_frame(
             statistics = (error, spread, sure, len(scores), int(scores.isna().sum()))
             rows.append((*place, *statistics, best, gain, gain_error, verdict))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
-    # `rank` gives equal errors the mean of their ranks.
+    # Errors are rounded to multiples of ROUNDING before they are ranked: errors that are equal up
+    # to rounding then share the mean of their ranks.
     is_ranked = frame["epsilon"].map(math.isfinite) & ~frame["method"].isin(list(unranked))
     steps = (frame["error"].where(is_ranked) / ROUNDING).round()
     return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
 
 def count_wins(table: pd.DataFrame) -> pd.DataFrame:
-    """Count wins, ties and losses of each ranked method against the baseline; add mean ranks."""
+    """Count each method's wins, ties and losses against the baseline, at each finite ε.
+
+    The result also has the mean ranks of the methods.
+    """
     ranked = table[table["epsilon"].map(math.isfinite)]
     counts = {name: ranked["verdict"] == verdict for name, verdict in COUNTED.items()}
     at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "method"]

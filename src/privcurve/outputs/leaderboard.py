@@ -51,7 +51,7 @@ RESULTS = Path("results")
 ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
-# Name of the audit of all learners, which does not belong to a study.
+# Name of the output that audits all learners; it belongs to the entire run, not to a study.
 RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
 OWNERS = "These are exact statistics of private records: show them to owners of the records only."
@@ -74,8 +74,8 @@ GAP = " A curve has a gap where a training has failed."
 # If a dataset has more ε than this, the page shows only the answer for the ε nearest to 1; the
 # reader must unfold the other answers.
 MOST_ANSWERS = 3
-# The axis of scores extends below the constant prediction's score by this share of the range above
-# that score. Scores further below are cut off.
+# The axis of scores cuts off scores that are far below the constant prediction's score: below that
+# score, it shows only this share of the range above that score.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table `selected_settings` that are not hyperparameters.
@@ -242,8 +242,8 @@ def _section(
     places = rankings(outputs, dataset, ranked_at)
     want, is_of_metric = None, wish is not None and wish.metric == study.metric
     if wish is not None:
-        # If the page shows several studies, the wanted score may be of another metric than this
-        # study's.
+        # On a page of several studies, the wanted score may be of another metric than this study's
+        # metric.
         wished = places if is_of_metric else rankings(outputs, dataset, ranked_at, wish.metric)
         want = needed_epsilon(wished, wish)
     if want is not None:
@@ -336,9 +336,9 @@ def _point(place: Ranking, row: pd.Series) -> pictures.Point:
 
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
-    """Yield the reference lines: the best score without privacy, the constant prediction.
+    """Yield the reference lines: the best model without privacy, and the constant prediction.
 
-    A line is a name and the row of the table with its score.
+    A line is a pair: a name, and the row of the table ``accuracy`` with the score.
     """
     if len(place.coded_models):
         yield "no privacy", place.coded_models.iloc[0]
@@ -349,8 +349,9 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
     """Return the colour numbers of the methods with the best mean ranks, at most `MOST_CURVES`.
 
-    A method has the same colour as in the learning curves. If several methods have one colour, only
-    the best of them gets it. A user's own learner gets no colour, as only its author claims its ε.
+    A method has the same colour as in the learning curves. If several methods have the same colour
+    there, only the best of these methods gets a colour. A user's own learner gets no colour, as
+    only its author claims its ε.
     """
     ranks: dict[str, list[float]] = {}
     for place in places:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class LearningCurves(Output):
     """Figure: one curve per method; methods without privacy are horizontal lines.
 
-    A panel has at most six curves; the others are in a second figure, ``…_supplement``.
+    A panel has at most six curves; the remaining curves are in a second figure, ``…_supplement``.
     """
 
     word: ClassVar[str] = "learning_curves"
@@ -143,7 +143,7 @@ def figures(
     If `labels` is None, the first figure has the best curves. `accuracy` is the table ``accuracy``
     with, if the study has one, the model on raw columns. There is a panel for each dataset and
     measure, by default for all datasets and the study's metric. A curve that equals another curve
-    at every point (:func:`.drop_twins`) is named in the legend instead of drawn.
+    at every point (:func:`.drop_twins`) is not drawn; the legend names it.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
@@ -232,10 +232,10 @@ def draw(
 
     `titles` has the titles of methods, in the order of the colours and of the legend. `datasets`
     has the titles of panels by dataset; panels of datasets with the same value in `groups` share
-    their y axis. Each item of `parts` is a list of methods whose curves have panels of their own,
-    one per dataset and measure; by default, one part has all methods. If a method lacks a measure,
-    its name is below the panel in place of a curve. The legend names panels that are left out
-    because no curve has their measure, and ends with the `notes`.
+    their y axis. Each item of `parts` is a list of methods; the curves of these methods have their
+    own panels, one per dataset and measure. By default, all methods share the panels. If a method
+    lacks a measure, its name is below the panel in place of a curve. The legend names panels that
+    are left out because no curve has their measure, and ends with the `notes`.
 
     A curve connects a method's scores at its finite ε. The score of a method at ε = ∞ is a labelled
     horizontal line. The line is grey if the method is not private; if the method is private, the
@@ -329,8 +329,8 @@ def _choose_level_looks(
     """Return the line styles of methods that have a score at ε = ∞, drawn as horizontal lines.
 
     `endless` are the methods with a row at ε = ∞, and `styles` are the styles of curves of private
-    methods. Of several private methods of one learner only the first gets a line, as they are the
-    same without noise.
+    methods. If a learner has several private methods, only the first gets a line: without noise
+    these methods are the same.
     """
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)

@@ -123,7 +123,8 @@ WIDTH = 90
 # Height of a line of text and width of a character, in inches.
 LINE = 0.165
 LETTER = 0.055
-# Height of the scale of ranks, and of one bar that connects equal methods, in lines of text.
+# Height of the scale of ranks, and of one bar that connects methods without a significant
+# difference, in lines of text.
 ABOVE, BAR = 2.6, 0.45
 # p-values below this value are written as "< 0.001".
 LEAST_P = 0.001
@@ -194,8 +195,8 @@ def _draw(
     letters = LETTER * max(len(f"{titles[method]} {mean:.2f}") for method, mean in means.items())
     beside = letters / max(style.TEXT_WIDTH - 2 * letters, LETTER)
     room = max(0.62, beside) * (k - 1) + 0.4
-    # A label of the scale needs the width of three characters. If ranks are closer, only every
-    # `step`-th rank gets a label.
+    # A label of the scale is as wide as three characters. If labels of neighbouring ranks would
+    # overlap, only every `step`-th rank gets a label.
     step = math.ceil(3 * LETTER * (k - 1 + 2 * room) / style.TEXT_WIDTH)
     panel.set_xlim(1 - room, k + room)
     panel.set_ylim(height, 0)

@@ -54,8 +54,8 @@ class OneModel(Output):
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # `facts` must contain all that determines the model, except the data: the output reads no
-        # curve, whose digest would contain it.
+        # The output reads no curve, so that no digest of a curve covers its model. `facts` must
+        # therefore contain all that determines the model, except the data.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]

@@ -1,7 +1,7 @@
-"""Compute what encoding and privacy cost: how much score each of them loses.
+"""Compute how much score is lost by encoding and by privacy.
 
-Encoding costs the difference between models on raw columns and models on encoded data. Privacy
-costs the difference between models on encoded data and private models.
+The loss by encoding is the difference between models on raw columns and models on encoded data. The
+loss by privacy is the difference between models on encoded data and private models.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class RawScores(Output):
         import sklearn.ensemble  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # One thread, because Snakemake counts one core for a job.
+        # Train with one thread, because Snakemake counts one core for this job.
         with threadpool_limits(limits=1):
             rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
@@ -330,8 +330,8 @@ def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series
     """Return the scores of the model in `row` on each split."""
     is_model = runs["dataset"].eq(row["dataset"]) & runs["method"].eq(row["method"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    # Scores of `raw` were written to a table with six digits. Rounding makes them equal to the same
-    # scores of runs, which have more digits.
+    # The scores of `raw` come from a table with six decimals. All scores are rounded to six
+    # decimals, so that equal scores compare as equal.
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 

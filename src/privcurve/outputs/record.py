@@ -63,12 +63,12 @@ def digest(
 
 
 class Record(NamedTuple):
-    """What `files` were made from; stored in the file `path`.
+    """A record of what `files` were made from; the record is stored in the file `path`.
 
-    `datasets` are the datasets whose encoded data the files depend on. `raw` are the datasets whose
-    raw files count, too, even if the encoded data stay the same. `study` is the study of the
-    output; None for an audit. `inputs` are other files that were read. `notes` are warnings in the
-    files about runs whose code has changed since they were trained.
+    `datasets` are the datasets whose encoded data the files depend on. `raw` are the datasets on
+    whose raw files the files depend directly, even if the encoded data stay the same. `study` is
+    the study of the output; None for an audit. `inputs` are other files that were read. `notes` are
+    warnings in the files about runs whose code has changed since they were trained.
     """
 
     path: Path
@@ -127,9 +127,10 @@ class Record(NamedTuple):
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
-    """Return whether `made_of` has the present value of `fact` about an encoded dataset.
+    """Return whether a dataset still has the value of `fact` with which files were made.
 
-    True also if the dataset has no present value of `fact`.
+    `fact` is a key of the metadata of encoded datasets; `made_of` maps a dataset to the value at
+    that time. True also if the metadata lack the key now.
     """
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
@@ -148,7 +149,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def output_record(context: Context) -> Record:
-    """Return the record of an output in its present state."""
+    """Return the record to write for an output, with the present files and inputs."""
     request, reads = context.request, context.request.reads
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
     path = MADE / f"{request.target}.json"

@@ -22,7 +22,7 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# Columns that identify a training, besides its parameters and its share of the records.
+# Columns that identify a training, together with its parameters and its share of the records.
 TELLING = (
     "entry", "calibration", "delta", "epsilon", "dataset", "neighbours",
     "method", "learner", "setting", "fold", "repeat",
@@ -92,7 +92,7 @@ class Sweep(Output):
         all_methods = request.wanted_methods(*levels)
         methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
-        names -= {*TELLING}  # a name in TELLING means a column of runs
+        names -= {*TELLING}  # names in TELLING are columns of runs, not parameters
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
             raise ValueError(
@@ -130,9 +130,9 @@ class Sweep(Output):
         self._check_points(request, methods)
 
     def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:
-        """Raise ValueError if a point would average over different settings or methods.
+        """Raise ValueError if a point of a curve would average over different settings or methods.
 
-        `methods` are the methods whose trainings are points of curves.
+        `methods` are the methods with curves.
         """
         options, points = request.options, dict[tuple[str, ...], dict[str, Any]]()
         keys = (*options["panels"], *options["lines"], options["x"])
@@ -182,8 +182,8 @@ class Sweep(Output):
     ) -> tuple[Figure, pd.DataFrame]:
         """Return the figure and the table of its points.
 
-        `parts` are pairs of trainings and their axes: first for the curves, then for horizontal
-        lines. `label` names the x axis.
+        `parts` are pairs of trainings and their axes. The first pair is for the curves, any other
+        pair for horizontal lines. `label` names the x axis.
         """
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
@@ -219,7 +219,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # If a method has none of a line's keys, the line is named by the method's entry.
+    # If a method has none of the columns `axes.lines`, its line has the name of the method's entry.
     methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
@@ -241,7 +241,7 @@ def _add_levels(
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
-    # The name of a horizontal line omits ε = ∞, as its dots already mean "no noise".
+    # The name of a horizontal line omits ε = ∞, as the dotted style already means "no noise".
     named_levels = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(named_levels, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
@@ -254,14 +254,15 @@ def _names(
 ) -> list[str]:
     """Return, for each row of `frame`, the name of its line or panel.
 
-    The name consists of the row's values of those `keys` that vary in `every`.
+    The name consists of the row's values in the columns `keys`. It omits columns that are constant
+    in the frame `every`, except the entry and the dataset.
     """
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("entry", "dataset")]
     # `to_numpy` gives an empty list for each row even if the frame has no columns.
     rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
     names = {
-        # Keys that a method does not have are omitted.
+        # Columns for which the method has no value are omitted.
         row: ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
@@ -295,12 +296,12 @@ DASHES = (3.2, 1.4)
 LONGEST_TITLE = 32
 # Width of a character of a tick's label, as a share of the panel's width.
 LETTER = 0.026
-# This entry of learners is drawn in grey, as in the learning curves: a classifier that is not
-# better than the most frequent label is useless.
+# This entry of learners predicts the most frequent label. It is drawn in grey, as in the learning
+# curves: it is the baseline that a useful classifier must exceed.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
-# Style of horizontal lines; their ends have the marker of the method.
+# Style of horizontal lines. Both ends of a line have the marker of its method.
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
 # Horizontal lines at the same height are drawn as one line; its dashes, of this length, have the
 # colours of the lines in turn.

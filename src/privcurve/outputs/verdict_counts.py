@@ -52,7 +52,7 @@ NOTES = (
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts on each paper's claims, on all papers' claims, and on our own questions.
 
-    Our own questions have no quote of a paper.
+    A row of `verdicts` is about one of our own questions if it has no quote of a paper.
     """
     ours = verdicts["quote"].isna()
     parts = [

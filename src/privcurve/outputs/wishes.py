@@ -23,9 +23,10 @@ WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A wanted score: at least `number`; if `within`, at most `number` worse than without privacy.
+    """A wanted score: at least `number` or, if `within`, relative to the score without privacy.
 
-    For a loss without `within`, the score must be at most `number`.
+    The score must be at least `number` (for a loss, at most `number`). If `within`, it must instead
+    be at most `number` worse than the score without privacy.
     """
 
     metric: str
@@ -93,11 +94,11 @@ class Needed(NamedTuple):
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε at which the default learner of a release reaches a wanted score.
 
-    Mean scores are made monotone in ε, as only noise can make a larger ε worse, and are
-    interpolated linearly in log ε. If the learner has several methods, the method with the most ε
-    is used; methods that train on a share of the records are used only if there is no other.
-    Choosing the method with the best scores instead would be optimistic. The result is None if no
-    method of the learner is eligible, or if the wish needs scores without privacy and these are
+    Mean scores are made monotone in ε, as only noise can make the score at a larger ε worse, and
+    are interpolated linearly in log ε. If the learner has several methods, the method with the most
+    ε is used: to choose the method with the best scores would be optimistic. Methods that train on
+    a share of the records are used only if there is no other method. The result is None if no
+    method of the learner is eligible, or if `wish` needs scores without privacy and these are
     missing.
     """
     rows = [
@@ -123,7 +124,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = wish.sign * float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, float(free["error"]))
-    # A score from a single repeat has no standard error, so that the sentence names no range of ε.
+    # A score from a single repeat has no standard error. The sentence then names no range of ε.
     is_sure = not np.isnan(errors).any()
     from sklearn.isotonic import isotonic_regression
 

@@ -17,7 +17,8 @@ from privcurve.workflow.plan import Plan
 
 PREFIX = "arena_of_"
 DELTA = 1e-6  # default δ of learners that use a δ
-# Figures show the new method, the reference (PrivGAM), and this many other methods of the file.
+# Figures show the new method, the reference (PrivGAM), and this many other methods from the file of
+# runs.
 MOST_OTHERS = 4
 
 

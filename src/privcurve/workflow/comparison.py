@@ -36,7 +36,8 @@ PREFIX = "compare_"
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# Default ε, and default ε with --want or --within: a wanted score needs a wider range.
+# EPSILONS are the default ε. WIDE are the default ε with --want or --within, as the search for a
+# wanted score needs a wider range.
 EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 # A standard error needs at least two repeats.
 LEAST_REPEATS = 2
@@ -168,7 +169,8 @@ def lay_out(
     replace_text(path, json.dumps(words, indent=1) + "\n")
     plan = reading.read(words, home())
     plan.refuse(name)
-    # Other studies in the same folder may be unreadable, which must not stop this study.
+    # `broken` names other studies in the same folder that are unreadable; these must not stop this
+    # study.
     return replace(plan, broken={}), path
 
 

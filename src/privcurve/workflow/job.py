@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from privcurve.outputs.base import OutputRequest
     from privcurve.workflow.plan import Plan
 
-# Start time of this process: it has only computed until here, so that its CPU time is about the
-# time since its start.
+# Start time of this process. Until this line the process has computed without waiting, so that its
+# CPU time is about the time since its start.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -165,8 +165,8 @@ def make(plan: Plan, request: OutputRequest) -> None:
     from privcurve.outputs import record
 
     context = plan.context(request)
-    # The digest is computed before the output: if a user edits an input meanwhile, the record then
-    # does not claim that the output is from the new input.
+    # The digest is computed before the output is made. So if a user edits an input meanwhile, the
+    # record does not claim that the output was made from the edited input.
     digest = plan.digest(request)
     with provenance.watch() as trained:
         request.output.make(context)
@@ -278,7 +278,7 @@ def prune(run: Run) -> None:
 
 
 def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
-    """Return the jobs of all configured studies, and of all studies with files in results/cells.
+    """Return the jobs of each study that is configured or has files in results/cells.
 
     The second result has a message for each of these studies that cannot be read.
     """
@@ -295,7 +295,7 @@ def _check_coded(name: str, seed: Seed) -> None:
     if notes is None:
         # If the description has changed since the encoding, this raises an error that says so.
         datasets.check_current(CODED / name)
-        raise DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
+        raise DatasetError(f"dataset {name!r} is not encoded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
 
 

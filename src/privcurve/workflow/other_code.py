@@ -40,11 +40,11 @@ class OtherCode:
     def lines(
         self, jobs: Mapping[str, Iterable[Job]], audits: Iterable[Trained] = ()
     ) -> Iterator[str]:
-        """Yield a line for each learner with runs or an audit of other code.
+        """Yield a line for each learner whose runs or audit come from other code.
 
         A learner with runs of earlier versions, whose code is unknown, gets a line, too. Lines that
-        an earlier call has yielded are omitted. `jobs` has the jobs by study, `audits` say which
-        code was audited.
+        an earlier call has yielded are omitted. `jobs` has the jobs by study; `audits` has the code
+        that audits attacked.
         """
         trained = {name: add_up(job.trained for job in jobs[name]) for name in jobs}
         stale_audits = self._stamps.count_others(add_up(audits))
@@ -84,9 +84,9 @@ class OtherCode:
             self._unknown.clear()
 
     def notes(self, jobs: Iterable[Job], audited: Iterable[Trained]) -> tuple[str, ...]:
-        """Return notes on other code, for a table or figure that shows runs of `jobs` and audits.
+        """Return notes for a table or figure on its runs and audits of other code.
 
-        `audited` says which code was audited.
+        The table or figure shows runs of `jobs`, and audits of the code in `audited`.
         """
         runs = self._stamps.count_others(add_up(job.trained for job in jobs))
         audits = self._stamps.count_others(add_up(audited))
@@ -107,9 +107,10 @@ def _name(learners: str) -> str:
 
 
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
-    """Return a phrase such as "3 of 20 runs of lazybb": runs of other code, all runs, learners.
+    """Return a phrase on runs of other code, such as "3 of 20 runs of lazybb".
 
-    `n_others` is 0 if the runs of other code only selected settings and are not shown themselves.
+    `n_others` of all `n_runs` runs come from other code. `n_others` is 0 if the runs of other code
+    only selected settings and are not shown themselves.
     """
     if not n_others:
         return f"runs of {learners} that selected settings"

@@ -67,7 +67,10 @@ WILDCARD = "{name}"
 
 
 class Kind(NamedTuple):
-    """Outputs with one `Output.word` that one rule makes: their paths differ only in a name."""
+    """The outputs that one rule makes.
+
+    These outputs have the same `Output.word`, and their paths differ only in a name.
+    """
 
     output: Output
     files: tuple[str, ...]  # file paths; the name is `WILDCARD` if there are several outputs
@@ -87,7 +90,8 @@ class Plan:
     studies: Mapping[str, Study]  # all readable studies, also if they are not configured
     broken: Mapping[str, str] = field(default_factory=dict)  # why a study can't be read, by study
     files: Mapping[str, Path] = field(default_factory=dict)  # path of each study's file
-    # Caches: jobs and outputs by study, staleness by first file, digests of outputs by target.
+    # Caches. `_jobs` and `_requests` are by study, `_stale` by the first of the files, `_digests`
+    # by target of the output.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
     _stale: dict[Path, bool] = field(init=False, default_factory=dict)
@@ -129,9 +133,9 @@ class Plan:
         """Return whether some of `files` exist and differ from what this plan would make.
 
         `is_current` reads the files and returns whether they are as this plan would make them.
-        Snakemake's own records do not suffice: they may be lost, and they miss changes of learners
-        and descriptions, and damaged files. The first result is cached, as the run may replace the
-        files later.
+        Snakemake's own records do not suffice: they may be lost, and they do not notice changes of
+        learners and descriptions or damaged files. The first result is cached, as the run may
+        replace the files later.
         """
         if files[0] not in self._stale:
             try:
@@ -171,10 +175,11 @@ class Plan:
     def kinds(self) -> dict[str, Kind]:
         """All outputs, grouped by the rules that make them; keys are the names of the rules.
 
-        A rule has the name `Output.word`. If outputs with the same `word` need several rules, as
-        their paths differ in more than a name, numbers are added to the names of further rules. If
-        the target of an output is its `word`, such as ``audit``, it gets the rule with this name;
-        other outputs with this `word` get the rule ``study_audit``.
+        A rule has the name `Output.word` of its outputs. One rule can make several outputs whose
+        paths differ only in a name. If outputs with the same `word` need several rules, the names
+        of further rules end with a number. If the target of an output is its `word`, such as
+        ``audit``, this output alone has the rule with this name; other outputs with this `word`
+        have the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -198,8 +203,9 @@ class Plan:
     def targets(self, words: Iterable[str]) -> dict[str, list[str]]:
         """Return the files of each target that `words` contain, and of each configured study.
 
-        `words` are the words of Snakemake's command line. Targets there have a prefix if another
-        workflow imports this one as a module. Targets that have a rule are omitted.
+        `words` are the words of Snakemake's command line. If another workflow imports this workflow
+        as a module, targets in `words` may have a prefix. Targets that have a rule of their own are
+        omitted.
         """
         files = {name: self.files_of([name]) for name in (*self.studies, *self.refusals)}
         files |= {name: [*map(str, one.files.all)] for name, one in self.outputs.items()}
@@ -255,8 +261,8 @@ class Plan:
     def _audited(self) -> str:
         """The configured study whose first dataset is audited.
 
-        It is the first study that has datasets or cannot be read: an unreadable study might have
-        some.
+        It is the first study that has datasets or that cannot be read, as an unreadable study might
+        have datasets.
         """
         names: list[str] = self.configuration["studies"]
         for name in names:
@@ -274,7 +280,7 @@ class Plan:
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
         """Return notes on runs and audits of other code that an output reads.
 
-        This includes what the inputs of the output have read.
+        The notes also cover the runs and audits that the output's inputs have read.
         """
         jobs: dict[str, Job] = {}
         audits: dict[str, Trained] = {}
@@ -368,7 +374,7 @@ class Plan:
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note if files of an earlier state of a study exist that no study makes now."""
+        """Yield a note if an earlier state of a study made files that no study makes now."""
         made = {path for request in self.outputs.values() for path in request.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
         # Records of the workflow's own outputs (audit and page) are skipped, as these belong to no
@@ -430,7 +436,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """The benchmark files of ``snakemake`` without a target, except for training jobs."""
+        """The benchmark files that ``snakemake`` writes without a target, except for trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
@@ -444,14 +450,14 @@ class Plan:
     def refusals(self) -> Mapping[str, str]:
         """The targets that cannot be made, each with the reason.
 
-        The target is a study that cannot be read or needs such a study, or it is the page, which
-        has nothing to show.
+        These targets are studies that cannot be read, targets that need such a study, and the page
+        if it has nothing to show.
         """
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
-        # Configured studies without a file may belong to a paper that is not installed; they do not
-        # stop the target `papers`.
+        # A configured study without a file may belong to a paper that is not installed. Such a
+        # study does not stop the target `papers`.
         configured = self.configuration["studies"]
         read = {
             one: why
@@ -483,11 +489,11 @@ def benchmark(request: OutputRequest) -> str:
 
 
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
-    """Return a name that all file paths of an output contain, and the paths with `WILDCARD` for it.
+    """Return a name in all file paths of an output, and the paths with `WILDCARD` in its place.
 
-    The name is the first of these that all paths contain: the output's `place`, the path of its
-    first figure, the name of its study. If none is in all paths, the result is the target and the
-    unchanged paths.
+    The name is the first of the following that all paths contain: the output's `place`, the path of
+    its first figure, the name of its study. If the paths have none of these in common, the result
+    is the target and the unchanged paths.
     """
     top = TABLES.parent
     paths = [str(path.relative_to(top)) for path in request.files.all]
@@ -540,6 +546,6 @@ def _explain_idle_word(study: Study) -> str | None:
 
 
 def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
-    """Index a study's outputs by key, and the first output of each class also by `Output.word`."""
+    """Return a study's outputs by key; `Output.word` is a key of the first output of its class."""
     named = {request.key: request for request in requests}
     return {request.output.word: request for request in reversed(named.values())} | named

@@ -26,7 +26,7 @@ from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 CONFIGURATION = Path("config/config.yaml")
-# Keys of the configuration. OF_STUDY are the keys on which jobs of a single study depend.
+# Keys of the configuration. Jobs of a single study depend only on the keys in OF_STUDY.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
 # Keys of the configuration that are not in the commands of jobs, so that changing them repeats no
@@ -69,7 +69,8 @@ def read(
     studies_read: dict[str, Study] = {}
     requests: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # A configured study without a file stops a run without a target, but no other run.
+    # If a configured study has no file, a run without a target stops with this message; a run with
+    # a target goes on.
     unknown = {
         name: f"configuration: there is no study {name!r}{schema.suggestion(name, paths)} "
         f"There are: {', '.join(paths)}" + "".join(f". {fault}" for fault in strays.values())
@@ -237,7 +238,7 @@ def read_study(path: Path, root: Path) -> Study:
     where, content = str(path), schema.read_yaml(path)
     schema.check(content, root / SCHEMAS / "study.schema.yaml", where)
     study = studies.from_mapping(content, path.stem, where)
-    # `notes` also checks the study, and is called for its errors; the notes are logged by a run.
+    # `notes` also checks the study. Here only its errors matter; a run logs the notes.
     list(studies.notes(study, {name: description_of(name) for name in study.datasets}, where))
     return study
 
@@ -258,7 +259,7 @@ def _claim_names(owners: dict[str, str], where: str, names: Sequence[str]) -> No
         if name in owners or name in names[:place]:
             raise StudyError(
                 f"{where}: {name!r} is already a target or a file of {owners.get(name, where)}; "
-                "give this one another name"
+                "choose another name"
             )
     owners.update(dict.fromkeys(names, where))
 

@@ -89,8 +89,8 @@ def use_this_python() -> None:
         from snakemake.shell import shell
 
         function = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
-        # The new prefix replaces Snakemake's default prefix, so that it must begin with the same
-        # options.
+        # The new prefix replaces the default prefix of Snakemake, so that it must set the same
+        # shell options.
         shell.prefix("set -euo pipefail; " + function)
 
 
@@ -109,7 +109,8 @@ def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
 
     Snakemake gives a module only the keys under `config:` in the importing workflow. Only the keys
     `OF_JOBS` are added, as other keys of the command line may be meant for the importing workflow.
-    The result has a note for each other key whose value on the command line differs.
+    The result has a note for each other key of `configuration` that has another value on the
+    command line.
     """
     overrides: Mapping[str, Any] = workflow.config_settings.overwrite_config
     configuration.update({key: overrides[key] for key in OF_JOBS if key in overrides})
@@ -144,7 +145,10 @@ def check_shared_files(workflow: Any) -> None:
 
 
 def check_folder() -> None:
-    """Raise WorkflowError if Snakemake's own folder is not writable; else it shows a traceback."""
+    """Raise WorkflowError if Snakemake's own folder is not writable.
+
+    Without this check, Snakemake would show a traceback.
+    """
     folder = Path(".snakemake").resolve()
     if folder.exists() and not os.access(folder, os.W_OK):
         from snakemake.exceptions import WorkflowError
@@ -158,9 +162,10 @@ def check_folder() -> None:
 def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
-    """Return an input function of a rule for `target`: it returns `files`.
+    """Return an input function for the rule of `target`.
 
-    If `target` is in `refusals`, the function raises WorkflowError with the reason there.
+    The function returns `files` or, if `target` is in `refusals`, raises WorkflowError with the
+    reason in `refusals`.
     """
 
     def files_or_error(wildcards: Any) -> list[str]:

@@ -10,7 +10,8 @@ from privcurve.workflow import job
 
 # Number of learners that a ranking shows.
 SHOWN = 3
-# Outputs whose files are printed at the end, and the word that is printed before the file.
+# Outputs whose files are printed at the end. The value is the word that is printed before the path
+# of the file.
 FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
@@ -42,7 +43,7 @@ def main() -> None:
     for word, name in FILES.items():
         if word in outputs:
             files = outputs[word].files.all
-            # The first file in a format for reading (text, picture or page); without any, the first
+            # Print the first file that readers can open (text, picture or page), or else the first
             # file.
             file = next(
                 (path for path in files if path.suffix in (".md", ".png", ".html")), files[0]
