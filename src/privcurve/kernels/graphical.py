@@ -123,9 +123,9 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # This step eliminated a column. Without this column, its clique is part of the clique of
-        # the member that is eliminated next. If both have the same size they are equal, and the
-        # latter clique is not maximal.
+        # This step eliminated one column of its clique. The clique's other columns are all in the
+        # clique of the next one of them that is eliminated. If this later clique has no further
+        # columns, it is a part of the step's clique, so it is not maximal.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept

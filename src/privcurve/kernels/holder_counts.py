@@ -168,9 +168,10 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 def family_gains(families: Floats, criterion: int) -> Floats:
     """Return the purity gain of each question, from the noisy counts of :func:`family_counts`.
 
-    The gain is J(h) = G(node) − Σ share of a child · G(child). G(node) uses the counts by class,
-    the shares use the counts by answer, and G(child) uses the joint counts. Negative counts are
-    replaced by 0. If counts in a denominator add up to 0, the gain is `NO_GAIN`.
+    The gain is J(h) = G(node) − Σ share of a child · G(child), for the impurity G that
+    :func:`weighted_impurity` defines. G(node) uses the counts by class, the shares use the counts
+    by answer, and G(child) uses the joint counts. Negative counts are replaced by 0. If counts in a
+    denominator add up to 0, the gain is `NO_GAIN`.
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))

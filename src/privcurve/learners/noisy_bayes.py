@@ -123,7 +123,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
-            # A public start is not supported for partitioned records, so these are in memory.
+            # A public start does not support partitioned records, so the records are in memory.
             rows = curator.public(roles.public, PublicRows.gather, cast(Records, records))
             totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
             self.prior_ = PublicStart.fit(rows, roles, n_bins)

@@ -225,7 +225,11 @@ def _part(call: Call, total: float) -> float:
 def tables_with_label(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints
 ) -> dict[Columns, Floats]:
-    """Return the joint tables of the label with each column, and with each pair of columns."""
+    """Return the joint tables of the label with each column, and with each pair of columns.
+
+    For each column, `places` has the merged bin of each row; `counts` has the number of records of
+    each row.
+    """
     label = len(columns) - 1
     return {
         (*some, label): joint_counts(columns, places, counts, (*some, label))

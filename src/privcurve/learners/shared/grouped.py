@@ -48,7 +48,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return each column's group of each bin; in unordered columns every bin is a group."""
+        """Return per column the group of each bin; bins of unordered columns are not merged."""
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(self._ordered()), self.n_groups)
 
     def _ordered(self) -> tuple[bool, ...]:
