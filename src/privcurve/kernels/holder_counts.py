@@ -145,7 +145,8 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
     They are the joint counts by answer and class, the counts by class, and the counts by answer
     (papers/distributed, appendix A.4). The result has shape (n_questions, 3 · n_classes + 2): the
     answer no by class, the answer yes by class, all records by class, all records by answer. `yes`,
-    of shape (n_questions, n_classes), has the records with the answer yes; `totals` all records.
+    of shape (n_questions, n_classes), counts the records with the answer yes by class; `totals`
+    counts all records by class.
     """
     k = len(totals)
     families = np.empty((len(yes), 3 * k + 2))

@@ -132,7 +132,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
-    # A privcurve.Schema: learners do not import the package `datasets`.
+    # A privcurve.Schema. The type is Any, because learners do not import the package `datasets`.
     schema: Any = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
@@ -481,7 +481,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget, and return the statement; `noise_of` gets `more`."""
+        """Calibrate calls to the budget by `noise_of(…, **more)`, and return the statement."""
         budget = {name: getattr(self, name) for name in BUDGET}
         if self._neighbours() == ADD_REMOVE:
             more = {"neighbours": ADD_REMOVE, **more}

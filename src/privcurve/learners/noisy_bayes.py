@@ -55,7 +55,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
     damping : float
         Factor of the log-ratios. A value below 1 helps if columns repeat the same information.
     smoothing : float
-        Added to each count, in addition to the scale of the noise.
+        A number that is added to each count. The scale of the noise is added, too.
     start : str
         ``none``: the prior comes from the noisy counts; all columns and the label are private.
         ``public``: the prior of a row is its log-odds by a model of the public columns and the

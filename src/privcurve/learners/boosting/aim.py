@@ -254,7 +254,7 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Sum over all tables of the workload the number of columns that they share with table `name`.
+    """Return the sum, over the workload's tables, of the number of columns shared with `name`.
 
     The workload has a table for each pair of columns, together with the label.
     """

@@ -34,7 +34,7 @@ FAR = 64.0
 
 
 class MessageNoise(NamedTuple):
-    """How a party makes a message from exact numbers: with which noise, in which number format."""
+    """The noise and the number format with which a party makes a message from exact numbers."""
 
     mechanism: str  # `laplace` or `gaussian`
     scale: float  # noise scale (b or σ) that the guarantee needs in a sum; 0 at ε = ∞

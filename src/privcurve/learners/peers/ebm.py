@@ -99,8 +99,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret returns infinite scores for a single label, and refuses an empty table: then
-            # the score is a constant.
+            # interpret returns infinite scores for a single label, and refuses an empty table. In
+            # both cases this learner's score is a constant.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()

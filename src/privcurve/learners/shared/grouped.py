@@ -24,7 +24,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
     Parameters
     ----------
     n_groups : int
-        Neighbouring bins of an ordered column are merged to at most this number.
+        Neighbouring bins of an ordered column are merged to at most this number of groups.
     neighbours : str
         ``replace-one``; or ``add-remove``, for which the number of records is not public.
     ordered : sequence of bool, bool or None
