@@ -413,7 +413,7 @@ def _step(
 ) -> None:  # fmt: skip
     """Change the scores of bins by the outputs of the network.
 
-    In each column, the mean change is 0 if bins are weighted by `weights`, their shares of records.
+    In each column, the mean change is 0, if each bin is weighted by its share of the records.
     """
     n, width = states.shape
     normal, out, steps = np.empty(width), np.empty(N_OUT), np.empty(n)

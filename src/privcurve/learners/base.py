@@ -125,8 +125,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     # The largest number of records: sums over more records could overflow or be inexact.
     _most_records: ClassVar[float] = float("inf")
-    # The oldest version of the learner whose model files can be read: in older
-    # files, scores have another meaning.
+    # The oldest version of the learner whose model files can be read. In files of earlier versions,
+    # scores have another meaning.
     _oldest_read: ClassVar[int] = 1
 
     n_bins: int | Sequence[int] | None = None
@@ -352,7 +352,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit on `n` records; with the seed, they determine noise."""
+        """Return the public facts of a fit on `n` records; noise depends on them and the seed."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
@@ -521,7 +521,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the learner's entry in the registry; a subclass may adapt it to its parameters."""
+        """Return the registry's entry of the learner; `tuned` adapts it to the candidates."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:

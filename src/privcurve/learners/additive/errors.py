@@ -53,7 +53,7 @@ class Counts(NamedTuple):
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
     ordered: Sequence[bool]  # whether the bins of each column are ordered
     laplace: bool  # whether the noise is Laplace noise (else Gaussian)
-    n_columns: int  # number of columns of the records, also of columns that the fit did not choose
+    n_columns: int  # number of all columns, including columns that the fit did not choose
 
     @property
     def columns(self) -> list[slice]:

@@ -153,8 +153,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # The first release has a noisy count per class, so `others` adds up the noise of
-                # several counts.
+                # The first release has a noisy count per class. So the sum in `others` has the
+                # noise of several counts.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(

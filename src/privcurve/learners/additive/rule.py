@@ -132,7 +132,8 @@ def plan(facts: FitFacts) -> Plan:
     # Standard deviation of the noise of a release that has the sensitivity 1 and spends all of the
     # budget that remains after the choice of columns.
     noise = (math.sqrt(2.0) if laplace else 1.0) / budget.release_cost(left)
-    # Such a release of counts has noise with σ = √(2d)/(2μ), so n/σ = m·√(2d) for m = n·μ/d.
+    # If a release of counts spends this budget, its noise has σ = √(2d)/(2μ). So n/σ = m·√(2d) for
+    # m = n·μ/d.
     root = math.sqrt(2.0 * d)
     noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
     m = n / (noise * of_counts * root)

@@ -1,7 +1,7 @@
 """List proved learners, each with one fixed setting.
 
-Comparisons and the choice among learners for a release try them by default. The settings were fixed
-beforehand, mostly as in the study `frontier`, and do not depend on any user's records.
+A comparison trains these learners by default, and a release can choose among them. The settings
+were fixed beforehand, mostly as in the study `frontier`, and do not depend on any user's records.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ _SECONDS = 0.1
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Estimate the seconds of a private selection, as if all runs trained one setting.
 
-    This is the middle one of a list of settings. If there is a list of values for each
-    hyperparameter, the setting has the middle value of each list.
+    The setting is in the middle of the list of settings, or has the middle value in the list of
+    each hyperparameter.
     """
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
