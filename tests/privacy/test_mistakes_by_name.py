@@ -130,7 +130,7 @@ def after_the_release(change):
 
 @mutant(
     "an inner model has a curator of its own", "a model of ε = 5000 beside one of ε = 1",
-    by_fit(), FIT, "inside of a private fit by a curator that nobody charges",
+    by_fit(), FIT, "inside of a private fit by a curator whose cost is not charged",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release

@@ -22,11 +22,12 @@ N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # number of features of a bin
 N_COMMON = 10  # number of features of the entire table, which all bins share
 N_COLUMN = 4  # features of a column, besides two means over the states of the column's bins
-# Outputs for a bin: a gate and an intercept; then, for each window, a weight and a sharpness.
+# Number of outputs for a bin, from which `_step` computes the change of the bin's score: a gate, an
+# intercept, a weight of each window, and a sharpness of each window.
 N_OUT = 2 + 2 * N_WINDOWS
 HEADS = 2  # number of attention heads between columns
 FAR = 4  # a bin of an ordered column reads the bins at distances 1 and FAR on both sides
-# Upper bound of the logarithm of a sharpness, so that its exponential does not overflow.
+# Upper bound of the logarithm of a window's sharpness, so that the sharpness does not overflow.
 MOST_SHARPNESS = 20.0
 
 # Positions of layers on the second axis of `Stage.square` (CENTRE to CONTEXT) and of `Stage.column`
@@ -412,7 +413,7 @@ def _step(
 ) -> None:  # fmt: skip
     """Change the scores of bins by the outputs of the network.
 
-    The changes in each column have the weighted mean 0.
+    In each column, the mean change is 0, if each bin is weighted by its share of the records.
     """
     n, width = states.shape
     normal, out, steps = np.empty(width), np.empty(N_OUT), np.empty(n)

@@ -123,9 +123,9 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # This step eliminated a column. Without this column, its clique is part of the clique of
-        # the member that is eliminated next. If both have the same size they are equal, and the
-        # latter clique is not maximal.
+        # This step eliminated one column of its clique. Let u be the clique's column that is
+        # eliminated next: the clique of u has all columns that remain of this step's clique. If the
+        # clique of u has no further columns, it is a part of this step's clique: not maximal.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept

@@ -145,7 +145,8 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
     They are the joint counts by answer and class, the counts by class, and the counts by answer
     (papers/distributed, appendix A.4). The result has shape (n_questions, 3 · n_classes + 2): the
     answer no by class, the answer yes by class, all records by class, all records by answer. `yes`,
-    of shape (n_questions, n_classes), has the records with the answer yes; `totals` all records.
+    of shape (n_questions, n_classes), counts the records with the answer yes by class; `totals`
+    counts all records by class.
     """
     k = len(totals)
     families = np.empty((len(yes), 3 * k + 2))
@@ -168,9 +169,10 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 def family_gains(families: Floats, criterion: int) -> Floats:
     """Return the purity gain of each question, from the noisy counts of :func:`family_counts`.
 
-    The gain is J(h) = G(node) − Σ share of a child · G(child). G(node) uses the counts by class,
-    the shares use the counts by answer, and G(child) uses the joint counts. Negative counts are
-    replaced by 0. If counts in a denominator add up to 0, the gain is `NO_GAIN`.
+    The gain is J(h) = G(node) − Σ share of a child · G(child), for the impurity G that
+    :func:`weighted_impurity` defines. G(node) uses the counts by class, the shares use the counts
+    by answer, and G(child) uses the joint counts. Negative counts are replaced by 0. If counts in a
+    denominator add up to 0, the gain is `NO_GAIN`.
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))

@@ -85,9 +85,9 @@ def _boost(
     levels, spread, step, density, learning_rate, unit, normalise = weighed
     n_rows = len(counts)
     n_rounds = len(rates)
-    # The state of a row is its first level plus `step` for each vote for +1. The states of rows
-    # with a negative label are larger by `side`, so that one table look-up gives the weight with
-    # the sign of the label.
+    # The state of a row is its level before the first round (see `start_levels`) plus `step` for
+    # each vote for +1. The states of rows with a negative label are larger by `side`, so that one
+    # table look-up gives the weight with the sign of the label.
     side = spread + step * n_rounds + 1
     state = np.empty(n_rows, np.uint32)
     histogram = np.zeros(2 * side, np.int64)

@@ -46,8 +46,8 @@ class TreeNoise(NamedTuple):
     # the same as in `splits`. The shape is (n_rounds, 2**(depth − 1), 2 · n_questions + 2); without
     # 1-rules the last two axes may have length 0.
     rules: Floats
-    # (n_rounds, n_nodes): noise that is added to a leaf's margin times its rate; 0 at ε = ∞ and
-    # with 1-rules.
+    # (n_rounds, n_nodes): noise that is added to the product of a leaf's margin and the round's
+    # rate (`label_rates`); 0 at ε = ∞ and with 1-rules.
     labels: Floats
 
 
@@ -62,7 +62,7 @@ class Forest(NamedTuple):
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return how many nodes a tree has: of `depth` levels, or of `n_splits` splits if that is 0."""
+    """Return the number of nodes of a tree: `depth` levels; if 0, `n_splits` internal nodes."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 

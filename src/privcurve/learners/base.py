@@ -123,15 +123,16 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "its model has no file format"
 
-    # The largest number of records: the sums of more could overflow or be inexact.
+    # The largest number of records: sums over more records could overflow or be inexact.
     _most_records: ClassVar[float] = float("inf")
-    # The oldest version whose model files can be read: older scores have another meaning.
+    # The oldest version of the learner whose model files can be read. In files of earlier versions,
+    # scores have another meaning.
     _oldest_read: ClassVar[int] = 1
 
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
-    # A privcurve.Schema: learners do not import the package `datasets`.
+    # A privcurve.Schema. The type is Any, because learners do not import the package `datasets`.
     schema: Any = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
@@ -352,7 +353,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit on `n` records; with the seed they fix its noise."""
+        """Return the public facts of a fit on `n` records; noise depends on them and the seed."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
@@ -363,7 +364,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             del parameters["mixed_bins"]
         else:
             # Keep parameters that only earlier versions had, so that a seed gives the same fit as
-            # there.
+            # in those versions.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
@@ -426,7 +427,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            # A learner selected by `tuned` may already use the wording for more than two classes.
+            # If `tuned` selected the learner, the statement may already have the text for more than
+            # two classes. So remove duplicates.
             texts = dict.fromkeys(of_many.get(text, text) for text in assumed)
             assumed, occur = tuple(texts), ASSUMED_EACH
         if self._labels_from_rows:
@@ -479,7 +481,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget, and return the statement; `noise_of` gets `more`."""
+        """Calibrate calls to the budget by `noise_of(…, **more)`, and return the statement."""
         budget = {name: getattr(self, name) for name in BUDGET}
         if self._neighbours() == ADD_REMOVE:
             more = {"neighbours": ADD_REMOVE, **more}
@@ -519,7 +521,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the learner's entry for its parameters; by default the entry in the registry."""
+        """Return the registry's entry of the learner; `tuned` adapts it to the candidates."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:

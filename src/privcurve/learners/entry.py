@@ -1,4 +1,7 @@
-"""`LearnerEntry`: the public facts of a learner; it imports the code only to make the learner."""
+"""Define `LearnerEntry`, the public facts of a learner.
+
+An entry imports the learner's code only when its class is needed.
+"""
 
 from __future__ import annotations
 
@@ -170,7 +173,7 @@ def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
 class Facts:
     """Public facts about records that belong to no dataset of the pipeline, as in an audit or test.
 
-    It has those attributes of a `Domain` that learners use.
+    It has the attributes of a `Domain` that learners use, and no others.
 
     Attributes
     ----------

@@ -27,7 +27,8 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# In the weights of records, the margin of a public start is clipped to ± this many votes.
+# To compute the weights of records, margins of a public start are clipped to ± this many votes. The
+# clip limits the size of the kernels' tables, which have an entry for each possible margin.
 LARGEST_START = 1000
 
 # Number of rows that `cap_` draws uniformly from the domain to compute the cap of the weights.
@@ -215,8 +216,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
     def joins_columns(self) -> bool:
         """Whether the score is not a sum of functions of single columns.
 
-        A tree may combine columns. The prediction in a tie that the last round breaks combines
-        columns, too, as it depends on the votes of all rounds.
+        A tree may combine columns. If the last round decides ties, the score combines columns, too:
+        whether a row has a tie depends on the votes of all rounds.
         """
         # Ties are broken only without a public start.
         may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND

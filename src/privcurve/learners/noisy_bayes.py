@@ -55,7 +55,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
     damping : float
         Factor of the log-ratios. A value below 1 helps if columns repeat the same information.
     smoothing : float
-        Added to each count, in addition to the scale of the noise.
+        A number that is added to each count. The scale of the noise is added, too.
     start : str
         ``none``: the prior comes from the noisy counts; all columns and the label are private.
         ``public``: the prior of a row is its log-odds by a model of the public columns and the
@@ -123,7 +123,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
-            # A public start is not supported for partitioned records, so these are in memory.
+            # A public start does not support partitioned records, so the records are in memory.
             rows = curator.public(roles.public, PublicRows.gather, cast(Records, records))
             totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
             self.prior_ = PublicStart.fit(rows, roles, n_bins)

@@ -46,7 +46,7 @@ KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not trie
 
 
 def names() -> list[str]:
-    """Return the names of a user's own learners, in the folder ``learners`` and in own papers.
+    """Return the names of a user's learners, in the folder ``learners`` and in the user's papers.
 
     Raises ValueError if a name is not an identifier, is not unique, or is a learner of privcurve.
     """

@@ -127,9 +127,9 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier, RandomTreesParame
     n_holders : int
         Number of parties that get the records. It has no effect with ``central``.
     n_colluding : int
-        With ``secure_sum``: the number of other parties that may reveal, or subtract, their shares
-        of the noise. To protect records from a curious party, count this party too: it knows its
-        own share.
+        With ``secure_sum``: the number of parties that may reveal their shares of the noise to the
+        server, which can then subtract these shares. To protect records from a curious party, count
+        this party too, because it knows its own share.
     placement : str
         How records are dealt to parties: see :func:`privcurve.learners.holders.placement.deal`.
     epsilon, delta : float

@@ -70,7 +70,8 @@ def hint_parts() -> str:
     )
 
 
-# With more than two classes, each record needs so many more bytes per class: a score and a copy.
+# With more than two classes, a training needs this many more bytes for each record and class: for a
+# score and a copy of the score.
 _PER_CLASS = 16.0
 
 

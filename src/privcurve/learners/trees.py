@@ -178,7 +178,7 @@ class TreeModel:
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
         known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
         require(known_questions, "its trees ask about columns or codes that do not exist")
-        # If children come after their parent, every branch ends.
+        # A model file could have a cycle. If children come after their parent, every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")

@@ -26,8 +26,9 @@ FILE = Path(__file__).with_name("decoder.npz")
 # totals, and both get at least this share of the release's budget. With a smaller share the noise
 # would not fit in 64-bit integers.
 LEAST_SHARE = 1e-3
-# The network was trained on tables within these limits: the smallest and largest m = n·μ/d (see
-# `rule.plan`), the largest number of bins of an ordered column, and the largest number of records.
+# The network was trained on tables within these limits: the smallest and largest m (the number of
+# records times the budget per column, see `rule.plan`), the largest number of bins of an ordered
+# column, and the largest number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21
@@ -36,10 +37,12 @@ MOST_RECORDS = 2**21
 class Network(NamedTuple):
     """The weights of the network, and the coefficients that divide the budget among releases."""
 
-    # Weights for releases 0, 1, …; if there are more releases, they use the last weights.
+    # Weights for the releases 0, 1, …; all further releases use the last weights.
     stages: tuple[Stage, ...]
-    shares: Floats  # (n_stages, 4): coefficients of the shares of releases: `shares_of`
-    totals: Floats  # (n_stages, 4): coefficients of the shares of totals in their release
+    # Two arrays (n_stages, 4). From their coefficients, `shares_of` computes the share of each
+    # release in the budget, and the share of the totals in the budget of their release.
+    shares: Floats
+    totals: Floats
 
     @property
     def width(self) -> int:
@@ -140,7 +143,7 @@ class Answers(NamedTuple):
 
 
 class Decoder:
-    """The scores of all bins during a fit; the network updates the scores after each release.
+    """The scores of all bins during a fit; a neural network updates them after each release.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Counts(NamedTuple):
     starts: Ints  # (n_columns + 1,): the first bin of each column, then the number of all bins
     ordered: Sequence[bool]  # whether the bins of each column are ordered
     laplace: bool  # whether the noise is Laplace noise (else Gaussian)
-    n_columns: int  # number of all columns of the records; the fit may have chosen these columns
+    n_columns: int  # number of all columns, including columns that the fit did not choose
 
     @property
     def columns(self) -> list[slice]:
@@ -65,8 +65,9 @@ class Counts(NamedTuple):
 class Errors(NamedTuple):
     """Standard errors of the intercept and of the scores of all bins.
 
-    A row's log-odds is the intercept plus the score of the row's bin in each column. Its standard
-    error is `factor` times the root of the sum of the squared standard errors of these terms.
+    A row's log-odds is the intercept plus the score of the row's bin in each column. The standard
+    error of the log-odds is `factor` times the root of the sum of the squared standard errors of
+    the intercept and of these scores.
     """
 
     by_bin: Floats  # (n_bins,): the standard error of each bin's score
@@ -111,7 +112,7 @@ def standard_errors(counts: Counts, scores: Floats, intercept: float, n_releases
 
 
 def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -> Errors:
-    """Run the network on features (see `features`), and return its standard errors."""
+    """Run the network on the two results of :func:`features`; return standard errors."""
     hidden = _silu(_apply(layers["bin2"], _silu(_apply(layers["bin1"], by_bin))))
     logarithms = _apply(layers["bin3"], hidden)[:, 0] - 1.0
     others = _apply(layers["common2"], _silu(_apply(layers["common1"], common[None])))[0]
@@ -275,8 +276,8 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
     if n_bins == 1 or total == 0:
         return []
     if in_order:
-        # The rows are Legendre polynomials in x, the mean rank of a bin's records, scaled to [−1,
-        # 1].
+        # x is the mean rank of each bin's records, scaled to [−1, 1]. Each contrast is a Legendre
+        # polynomial in x.
         x = (2.0 * np.cumsum(masses) - masses) / total - 1.0
         rows = [np.ones(n_bins), x]
         for k in range(1, min(N_CONTRASTS, n_bins - 1)):
@@ -288,5 +289,5 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
 
 
 def _centred(row: Floats, masses: Floats) -> Floats:
-    """Subtract from the bins' weights `row` their mean, in which bin k counts `masses[k]` times."""
+    """Subtract from `row`, a weight of each bin, the mean of the weights over the records."""
     return np.asarray(row - math.fsum((row * masses).tolist()) / math.fsum(masses.tolist()))

@@ -63,7 +63,7 @@ class AdditiveModel:
         return scores
 
     def log_odds_errors(self, codes: Codes) -> Floats:
-        """Return the standard error of each row's log-odds, or 0 for models without these."""
+        """Return the standard error of each row's log-odds; 0 if the model has none."""
         squares = np.full(len(codes), self.intercept_error * self.intercept_error)
         for j, errors in enumerate(self.errors):
             squares += (errors * errors)[codes[:, j]]

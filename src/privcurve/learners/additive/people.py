@@ -77,8 +77,7 @@ def nearest_counts(counts: Floats, total: float) -> Floats:
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
     used = np.flatnonzero(ordered > excess)
-    # If the total is 0, no count remains positive: the largest count as the level makes all counts
-    # 0.
+    # If the total is 0, all counts must become 0, so the level is the largest count.
     level = excess[used[-1]] if len(used) else ordered[0]
     return np.maximum(counts - level, 0.0)
 

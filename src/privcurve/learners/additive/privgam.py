@@ -153,8 +153,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # The first release has a noisy count per class, so `others` adds up the noise of
-                # several counts.
+                # The first release has a noisy count per class. So the sum in `others` has the
+                # noise of several counts.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(
@@ -179,7 +179,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         values, intercepts = _centred(decoder, by_bin, starts)
 
         def by_code(values: Floats) -> list[Floats]:
-            """Convert values by bin of the asked columns to values by code of all columns."""
+            """Convert values of merged bins of `columns` to values of the bins of all columns."""
             unused = [0.0] * len(self.n_bins_)
             return self._in_all_columns(columns, _by_code(maps, starts, values), unused)
 
@@ -217,7 +217,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
     def _in_all_columns(
         self, columns: Sequence[int], own: Sequence[Floats], others: Sequence[float]
     ) -> list[Floats]:
-        """Return an array for each column: from `own` for `columns`, else filled from `others`."""
+        """Return an array for each column.
+
+        `own` has the arrays of `columns`. The array of any other column j has the number
+        ``others[j]`` for each bin.
+        """
         shape = own[0].shape[:-1]
         all_columns = [
             np.full((*shape, n), other)
@@ -228,7 +232,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
         return all_columns
 
     def size_remark(self, n: int) -> str:
-        """Return a remark if m = n·μ/d (see `rule.plan`) is small, else "".
+        """Return a remark if the budget per column (m in `rule.plan`) is small, else "".
 
         docs/privgam.md, small budgets, compares PrivGAM with simpler learners.
         """
@@ -319,7 +323,10 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
 
 
 def choose_columns(curator: Curator, choices: Sequence[str], scores: Ints, bits: int) -> list[int]:
-    """Choose a column by its score for each of `choices`; return them in increasing order."""
+    """Choose a column by noisy scores for each call named in `choices`.
+
+    `scores` are in units of 2^-`bits`. Returns the chosen columns in increasing order.
+    """
     left = list(range(len(scores)))
     for choice in choices:
         call = _on_grid(curator.call(choice), bits)

@@ -91,7 +91,8 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
-    # With more than two classes, residuals are clipped to the L2 norm 1/√2 = √2 · CLIP, rounded up.
+    # With more than two classes, vectors of residuals are clipped to the L2 norm 1/√2 = √2 · CLIP.
+    # ROOT_TWO is √2, rounded up.
     longer = ROOT_TWO if many and query.norm == 2 else 1.0
     made = []
     for n_columns, n_cells in ((query.n_columns, query.n_bins), (1, 1)):

@@ -49,7 +49,7 @@ class Question(NamedTuple):
     words: str  # the name of the call in the ledger
     share: float  # share of the budget that the call spends
     sensitivity: float  # L1 for Laplace noise, else L2
-    deviation: float  # > 0: standard deviation of the noise, multiplied by `Plan.scale`
+    deviation: float  # standard deviation of the noise, multiplied by `Plan.scale`; above 0
 
 
 class Plan(NamedTuple):
@@ -57,12 +57,15 @@ class Plan(NamedTuple):
 
     budget: SharedBudget
     laplace: bool  # whether noise is Laplace noise; if not, it is Gaussian, or there is none
-    choices: tuple[str, ...]  # the ledger's name of each choice of a column; empty: all are asked
+    # The name in the ledger of each choice of a column; empty if the fit uses all columns.
+    choices: tuple[str, ...]
     m: float  # n·μ/d, see `plan`
     most_bins: int  # the maximum number of bins of an ordered column
     releases: tuple[tuple[Question, Question], ...]  # per release: sums by bin, then totals
     ledger: tuple[LedgerEntry, ...]  # one entry per call; empty if ε is infinite
-    scale: float  # ≤ 1: factor of the noisy sums before the network reads them
+    # Factor of the noisy sums before the network reads them. It is below 1 only if there are more
+    # records than in the largest table on which the network was trained.
+    scale: float
 
 
 def words(release: int, totals: bool) -> str:
@@ -87,7 +90,7 @@ def n_releases(m: float) -> int:
 
 
 def n_chosen(facts: FitFacts, amount: float) -> int:
-    """Return how many columns a fit chooses; 0 if it asks all columns.
+    """Return how many columns a fit chooses; 0 if it uses all columns without a choice.
 
     Parameters
     ----------
@@ -97,7 +100,8 @@ def n_chosen(facts: FitFacts, amount: float) -> int:
     """
     if facts.n_classes > 2 or math.isinf(amount):
         return 0
-    # The noise of a release of k columns is proportional to k (Laplace) or to √k (Gaussian).
+    # `noise` is the allowed noise of a release of k columns, divided by the noise of a release of
+    # one column. This quotient is k for Laplace noise, and √k for Gaussian noise.
     noise = max(LEAST_CHOSEN, CHOSEN_PER_ROOT * math.sqrt(facts.n * amount))
     k = round(noise if facts.delta == 0 else noise * noise)
     return k if 2 * k <= len(facts.ordered) else 0
@@ -107,11 +111,13 @@ def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which depend mostly on m = n·μ/d.
 
     n is the number of records, and d the number of columns in a release: all, or those that the fit
-    chooses first (`n_chosen`). μ measures the budget of the releases: if one release of counts
-    spent all of it, Gaussian noise as large as the noise of the counts would be μ-GDP for
-    replace-one neighbours. The network was trained on a range of m and n. Outside of this range,
-    the shares are computed for the nearest m; if m is too large, the network gets the noise of the
-    largest m; and if n is too large, sums and noise are both scaled down.
+    chooses first (`n_chosen`). μ measures the budget of the releases. Take the noise that counts
+    would get if their release spent all of this budget. Gaussian noise with the same standard
+    deviation makes the counts μ-GDP for replace-one neighbours.
+
+    The network was trained on a range of m and n. Outside of this range, the shares are computed
+    for the nearest m. If m is too large, the network gets the noise of the largest m. If n is too
+    large, sums and noise are both scaled down.
     """
     n = facts.n
     find = gaussian_budget if facts.delta > 0 else mixed_budget
@@ -128,9 +134,11 @@ def plan(facts: FitFacts) -> Plan:
         """Return by what a share of the budget divides the noise scale of the entire budget."""
         return share if laplace else math.sqrt(share)
 
-    # Standard deviation of the noise with all of the budget that is left, for a sensitivity of 1.
+    # Standard deviation of the noise of a release that has the sensitivity 1 and spends all of the
+    # budget that remains after the choice of columns.
     noise = (math.sqrt(2.0) if laplace else 1.0) / (part_of_scale(left) * budget.amount)
-    # Counts with this noise have σ = √(2d)/(2μ), so n/σ = m·√(2d) for m = n·μ/d.
+    # If a release of counts spends this budget, its noise has σ = √(2d)/(2μ). So n/σ = m·√(2d) for
+    # m = n·μ/d.
     root = math.sqrt(2.0 * d)
     noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
     m = n / (noise * of_counts * root)

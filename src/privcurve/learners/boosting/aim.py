@@ -224,7 +224,11 @@ def _part(call: Call, total: float) -> float:
 def tables_with_label(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints
 ) -> dict[Columns, Floats]:
-    """Return the joint tables of the label with each column, and with each pair of columns."""
+    """Return the joint tables of the label with each column, and with each pair of columns.
+
+    For each column, `places` has the merged bin of each row; `counts` has the number of records of
+    each row.
+    """
     label = len(columns) - 1
     return {
         (*some, label): joint_counts(columns, places, counts, (*some, label))
@@ -249,7 +253,7 @@ def closure(tables: Mapping[Columns, Floats]) -> dict[Columns, Floats]:
 
 
 def importance(name: Columns, n_columns: int) -> int:
-    """Sum over all tables of the workload the number of columns that they share with table `name`.
+    """Return the sum, over the workload's tables, of the number of columns shared with `name`.
 
     The workload has a table for each pair of columns, together with the label.
     """

@@ -106,7 +106,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
     ) -> None:
-        """Boost trees on drawn records. `places` has, for each column, their merged bins."""
+        """Boost trees on drawn records. For each column, `places` has the records' merged bins."""
         drawn = [column.codes(place, coins) for column, place in zip(columns, places, strict=True)]
         self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
 
@@ -143,7 +143,8 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
         inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
         require(inside, "its trees are of other columns")
-        # If each child has a higher number than its parent, every path ends.
+        # A model file could have a cycle. If each child has a higher number than its parent, every
+        # path ends.
         on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
         require((on | (trees.child == 0)).all(), "its trees have no end")
         require(self.values_.shape == (*shape, 1), "it has not one value a node")

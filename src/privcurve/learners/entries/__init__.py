@@ -1,4 +1,4 @@
-"""The table of this project's learners: an entry for each, without importing its code."""
+"""List the entries of this project's learners, without an import of the learners' code."""
 
 from __future__ import annotations
 

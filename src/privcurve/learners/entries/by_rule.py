@@ -1,7 +1,7 @@
-"""List proved learners, each with one fixed setting: the default of comparisons and selections.
+"""List proved learners, each with one fixed setting.
 
-The settings were fixed beforehand, mostly as in the study `frontier`, and do not depend on any
-user's records.
+A comparison trains these learners by default, and a release can choose among them. The settings
+were fixed beforehand, mostly as in the study `frontier`, and do not depend on any user's records.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ def title(spec: Mapping[str, Any]) -> str:
 
 
 def name_of(learner: str, setting: Mapping[str, object]) -> str:
-    """Return the title of a learner with a setting.
+    """Return the title of the item of `LEARNERS` with this learner and setting.
 
-    If an item of `LEARNERS` has this setting, it is the item's title; otherwise the learner's
-    title.
+    If there is no such item, return the title of the learner.
     """
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:

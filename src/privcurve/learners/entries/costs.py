@@ -64,7 +64,7 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def dpl_logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
-    """Estimate the seconds of a fit of diffprivlib's logistic regression: some hundred passes."""
+    """Estimate the seconds of diffprivlib's logistic regression: some hundred passes over rows."""
     return 2e-2 + 3e-7 * n_rows * n_columns
 
 

@@ -23,7 +23,11 @@ _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Estimate the seconds of a private selection, as if each run trained the middle setting."""
+    """Estimate the seconds of a private selection, as if all runs trained one setting.
+
+    The setting is in the middle of the list of settings, or has the middle value in the list of
+    each hyperparameter.
+    """
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):

@@ -87,8 +87,8 @@ class TreeParameters:
 class StartParameters:
     """Whether scores start at the log-odds of a model of the public columns, or at 0."""
 
-    # A public start is proved only with box noise. Learners without the parameter `noise` ignore
-    # this condition.
+    # `used_with`: a public start is proved only with box noise. Learners without the parameter
+    # `noise` are not restricted.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )
@@ -111,7 +111,7 @@ class InputParameters(PenaltyParameters):
     encoding: str = parameter("one_hot", choices=("one_hot", "scaled"))
 
 
-# The reason why the placements `label` and `column` have no proof.
+# Why no proof covers the values `label` and `column` of the parameter `placement`.
 _BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"
@@ -128,7 +128,7 @@ class HolderParameters:
         low=0,
         high=999,
         used_with={"trust": ("secure_sum",)},
-        tried=(0, 2),  # must be below n_holders, 4 by default
+        tried=(0, 2),  # n_colluding must be below n_holders, which is 4 by default
     )
     placement: str = parameter(
         "random",
@@ -268,8 +268,8 @@ class TunedParameters:
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = parameter(
         None, structure="a mapping of parameters to lists of values, or a list of settings"
     )
-    # The contract check does not try values below -0.9: for some expected numbers of runs a fit
-    # refuses them.
+    # The contract check tries no `eta` below -0.9: with some values of `expected_runs`, a fit
+    # refuses such an `eta`.
     eta: float = parameter(1.0, low=-1, high=10, open_low=True, tried=(-0.9, 10))
     expected_runs: float = parameter(5.0, low=1, high=1000, tried=(1, 30))
     score_share: float = share(0.05)

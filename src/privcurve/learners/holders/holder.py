@@ -71,9 +71,10 @@ class Holder(Protocol):
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Return `family_counts` of each node's `questions`, with noise.
+        """Count each node's records by answer and class, for each of the node's `questions`.
 
-        The shape is (n_nodes, n_questions, 3 · n_classes + 2).
+        The shape is (n_nodes, n_questions, 3 · n_classes + 2); :func:`family_counts` explains the
+        last axis.
         """
 
     def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
@@ -267,7 +268,7 @@ class LocalHolder:
     def families(
         self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
-        """Return `family_counts` of the given questions at each node, with noise."""
+        """Return the counts of :func:`family_counts` for each node's `questions`, with noise."""
         exact = []
         for node, of_node in zip(nodes, questions, strict=True):
             _, totals, yes = self._count(node)

@@ -39,7 +39,8 @@ class LeafRows:
     def leaves(self, rounds: tuple[Round, ...], trees: DrawnTrees) -> Ints:
         """Return the sums of residuals in the leaves of `trees`, in units of `trees.unit`.
 
-        `rounds` are all finished rounds; the method first adds rounds that are new to the scores.
+        `rounds` are all finished rounds. The method first updates the scores with the trees of
+        all rounds that finished since its last call.
         """
         codes, labels, counts, n_bins = self._records
         n_inner = trees.columns.shape[1]

@@ -19,9 +19,9 @@ CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# Rings of secure sums, which add integers modulo 2^bits. The keys are numbers of bits; the values
-# are the bits that a number may use. With 64 bits it is only 50, because a float64 is exact up to
-# 53 bits. A sum takes the first ring that is fine enough.
+# Rings of secure sums, which add integers modulo 2^bits. Each key is the number of bits of a ring;
+# the value is how many of these bits a number may use. With 64 bits a number may use only 50 bits,
+# because a float64 is exact up to 53 bits. A sum takes the first ring with a small enough unit.
 RINGS = {32: 30, 64: 50}
 
 # Each party rounds its share of the noise to multiples of a unit. If a unit is at most
@@ -34,7 +34,7 @@ FAR = 64.0
 
 
 class MessageNoise(NamedTuple):
-    """How a party makes a message from exact numbers: with which noise, in which number format."""
+    """The noise and the number format with which a party makes a message from exact numbers."""
 
     mechanism: str  # `laplace` or `gaussian`
     scale: float  # noise scale (b or σ) that the guarantee needs in a sum; 0 at ε = ∞

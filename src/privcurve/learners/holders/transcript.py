@@ -49,7 +49,7 @@ class Transcript:
     ) -> Floats:
         """Record the answer of each party, and return the sum of all answers.
 
-        `messages` has one array for each party, which counts as `n_messages` messages.
+        `messages` has one array for each party; each array counts as `n_messages` messages.
         """
         answers = []
         for holder, message in enumerate(messages):

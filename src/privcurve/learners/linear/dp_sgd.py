@@ -161,8 +161,8 @@ def of_gradients(
 ) -> Bounds:
     """Return the bounds of a record's clipped gradient.
 
-    The L2 norm is at most `clip`. Without a hidden layer, bounded residuals may give a smaller
-    norm.
+    The L2 norm is at most `clip`. Without a hidden layer, the bounds of the residuals may give a
+    smaller bound of this norm.
     """
     ones = len(inputs) + 1
     if not len(second):

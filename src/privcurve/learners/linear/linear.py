@@ -225,8 +225,8 @@ class DPLogisticRegressionClassifier(
     def _constant(self) -> bool:
         """Whether rows get a constant column in place of an intercept.
 
-        Proved scaled rows need it: unlike one-hot columns, scaled columns do not add up to a
-        constant, so they cannot express an intercept.
+        With ``calibration="proved"`` there is no intercept. One-hot columns add up to a constant,
+        and so can replace it. Scaled columns cannot, so their rows get a constant column.
         """
         return self.encoding == SCALED and self.calibration == PROVED
 

@@ -39,8 +39,8 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 
     calibration: str = PUBLISHED
 
-    # What the claim of a subclass excludes, in addition to the exclusions that both subclasses
-    # share.
+    # What the privacy claim of a subclass does not cover, besides the exclusions that `_statement`
+    # adds for both subclasses.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:

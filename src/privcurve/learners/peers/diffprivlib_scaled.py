@@ -73,8 +73,8 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         self.model_: Any = None
         self.n_features_used_ = 0
         if self.constant_ or not len(signs):
-            # diffprivlib refuses an empty table, and records that all have the same label: then the
-            # score is a constant.
+            # diffprivlib refuses an empty table, and records that all have the same label. In both
+            # cases this learner's score is a constant.
             return self._statement()
         rows = np.repeat(self._numbers(codes), counts, axis=0)
         model = self._model(

@@ -99,8 +99,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret returns infinite scores for a single label, and refuses an empty table: then
-            # the score is a constant.
+            # interpret returns infinite scores for a single label, and refuses an empty table. In
+            # both cases this learner's score is a constant.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()
@@ -223,10 +223,11 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
         )
 
     def _replacement(self, bin_rate: float, boost_rate: float) -> str:
-        """Return a phrase that names the ε of this noise for replace-one neighbours.
+        """Return a phrase that names the ε of interpret's noise for replace-one neighbours.
 
-        If a record is replaced, two bins of each histogram change by 1. The sums of a step change
-        by up to twice the learning rate (L2): residuals are in (-1, 1), and the label may change.
+        `bin_rate` and `boost_rate` are 1/σ, for the noise of the histograms and of the sums. If a
+        record is replaced, two bins of each histogram change by 1. The sums of a step change by up
+        to twice the learning rate (L2): residuals are in (-1, 1), and the label may change.
         """
         n_columns = self.n_features_in_
         steps = math.sqrt(int(self.max_rounds) * n_columns)

@@ -72,7 +72,7 @@ class LinkedClassifier(ChanceClassifier):
     log-loss.
     """
 
-    # The pipeline does not report the log-loss of such learners, as they do not fit log-odds.
+    # The pipeline reports no log-loss of these learners, because their fits do not aim at log-odds.
     chances_by_link = True
 
     def _log_odds(self, scores: Floats) -> Floats:

@@ -266,7 +266,7 @@ def warn_of_budget(learner: Any, n: int) -> None:
         _, delta = group_guarantee(epsilon, delta, at_most)
     relation = learner._neighbours()
     number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
-    # Without any public number of records, assume two records, as a release does.
+    # If no number of records is public, assume the smallest possible number, two, as releases do.
     if is_large_delta(delta, number or 2):
         meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
         warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)

@@ -55,8 +55,8 @@ def check_domain(learner: Any, domain: Any) -> None:
 def _check_classes(learner: Any, names: list[str]) -> None:
     """Raise ValueError unless the domain's names fit the learner's classes, in the same order.
 
-    Classes 0, 1, … (or −1 and +1) fit any names, except names that are these numbers, or truth
-    values, in another order.
+    Classes 0, 1, … (or −1 and +1) fit any names, with one exception: names that are these numbers,
+    or truth values, must be in the order of the classes.
     """
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]

@@ -24,7 +24,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
     Parameters
     ----------
     n_groups : int
-        Neighbouring bins of an ordered column are merged to at most this number.
+        Neighbouring bins of an ordered column are merged to at most this number of groups.
     neighbours : str
         ``replace-one``; or ``add-remove``, for which the number of records is not public.
     ordered : sequence of bool, bool or None
@@ -48,7 +48,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier, GroupParameters):
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:
-        """Return each column's group of each bin; in unordered columns every bin is a group."""
+        """Return per column the group of each bin; bins of unordered columns are not merged."""
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(self._ordered()), self.n_groups)
 
     def _ordered(self) -> tuple[bool, ...]:

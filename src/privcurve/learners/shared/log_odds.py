@@ -169,7 +169,8 @@ class OneHotClassifier(ChanceClassifier):
         self.intercept_ = log_shares(labels, counts, n_classes)
         present = np.unique(labels)
         if self._width() and len(present) > 1:
-            # Use L-BFGS: the Hessian for Newton steps would have all coefficients of all classes.
+            # Use L-BFGS, scikit-learn's default. Newton steps would need a large Hessian: a row for
+            # each coefficient of each class.
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)

@@ -49,12 +49,12 @@ class NumbersClassifier(PrivateClassifier):
         return np.column_stack([own[codes[:, j]] for j, own in enumerate(every)])
 
     def _check_levels(self) -> list[Floats | None]:
-        """Check `levels`, and return it for each column, rounded to multiples of `LEVEL_UNIT`."""
+        """Check `levels`; return each column's numbers, rounded to multiples of `LEVEL_UNIT`."""
         n_bins = self.n_bins_.tolist()
         given = [None] * len(n_bins) if self.levels is None else [*self.levels]
         levels = [None if own is None else np.asarray(own, dtype=np.float64) for own in given]
         fits = len(levels) == len(n_bins) and all(
-            # NaN is not between 0 and 1.
+            # Both comparisons are false for NaN, so NaN is refused, too.
             own is None or (own.shape == (n,) and ((own >= 0) & (own <= 1)).all())
             for own, n in zip(levels, n_bins, strict=False)
         )

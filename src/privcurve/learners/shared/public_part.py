@@ -49,7 +49,7 @@ class PublicClassifier:
     def fit(self, weights: Floats) -> LinearScore:
         """Fit with a weight for the records of each row.
 
-        The search starts at the previous solution, which is fast if weights change little.
+        The search starts at the previous fit's solution, so it is fast if weights change little.
         """
         mass = self._rows.counts * weights
         score = LinearScore(*regress(self._inputs, self._rows.signs, mass, start=self._last))

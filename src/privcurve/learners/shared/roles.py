@@ -14,8 +14,8 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# If there are more than SPARSE possible keys per row, sorting the keys is faster than marking them
-# in a table of all possible keys.
+# Each row is encoded as an integer key (`distinct_keys`). If there are more than SPARSE possible
+# keys per row, sorting the keys is faster than marking them in a table of all possible keys.
 SPARSE = 16
 
 

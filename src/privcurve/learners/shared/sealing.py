@@ -130,7 +130,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             continue
         if records.learner and not all(door.sealed_for or door.paid for door in doors):
             raise DoorError(
-                f"{name} is fitted inside of a private fit by a curator that nobody charges: "
+                f"{name} is fitted inside of a private fit by a curator whose cost is not charged: "
                 "pass the curator of the fit, or one of its runs (curator.inner)"
             )
         fit_name = FitName(name)
@@ -199,7 +199,8 @@ def _line_of(model: Any, attribute: str) -> str:
 
 
 def _seal_for(doors: Sequence[Curator], name: str) -> None:
-    # A separate function: in `fit`, a local variable for a curator would count as a reference.
+    # This loop is a separate function, because in `fit` a local variable for a curator would count
+    # as a reference.
     for door in doors:
         for one in (door, *door.parties):
             one.sealed_for = name

@@ -24,7 +24,7 @@ from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
-# The key in a setting that names the setting's learner, if this is not the parameter `learner`.
+# A setting may have this key. Its value names the learner, in place of the parameter `learner`.
 LEARNER = "learner"
 
 
