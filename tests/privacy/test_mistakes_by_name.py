@@ -141,7 +141,8 @@ def a_model_for_the_residuals(self, records, curator):
 
 @mutant(
     "a bag of runs is charged as one", "three times ε", by_fit(), FIT,
-    "the runs are drawn by no law, but their cost is by basic", NoisyMajorityClassifier, "_release",
+    "the number of runs is drawn by no law, but composed by basic",
+    NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 def bagged(original, self, records, curator):
     doors = curator.inner(curator.call(MARGIN), 3)
