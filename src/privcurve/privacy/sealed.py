@@ -436,7 +436,7 @@ def _is_of_numbers(kind: np.dtype[Any]) -> bool:
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal an array, a number, or all items of a sequence; `rows` is the axis of rows, or each axis."""
+    """Seal an array, a number, or a sequence of them; `rows` is the axis of rows, or each axis."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):

@@ -37,7 +37,7 @@ class Choice:
 
     request: Request  # the request with the learner `tuned` in place of `choose`
     titles: tuple[str, ...]  # names of the candidates
-    prices: tuple[float, ...]  # for each candidate, the ε of one training, for one record
+    prices: tuple[float, ...]  # ε of one training of each candidate; it protects one record
     left_out: tuple[str, ...]  # learners that do not suit the request's δ, with the reason
     runs: float  # expected number of trainings
 
@@ -131,7 +131,7 @@ def closing_sentence(released: Released) -> str:
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Return names of candidates: the learner, with settings if several candidates share it."""
+    """Return names of candidates: the learner, with the settings if others have this learner."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(
