@@ -211,7 +211,7 @@ def few_runs_are_drawn_again(original, self, n_candidates, law):
 
 @mutant(
     "more runs than their cost is for", "more than ε", by_selection(), FIT,
-    "drawn by private selection (eta = 1.0, expected runs = 25.0), but their cost is by",
+    "drawn by private selection (eta = 1.0, expected runs = 25.0), but composed by",
     Curator, "draw_runs",
 )  # fmt: skip
 def five_times_the_runs(original, self, n_candidates, law):

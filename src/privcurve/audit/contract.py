@@ -202,8 +202,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         # are untested. Report this first: below, it would look like an idle bound.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # If ε is for persons, skip this: neighbours may differ in fewer records than the bound
-        # covers.
+        # For persons, skip this: the bound is for more records than neighbours may differ in.
         compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
         for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
@@ -386,7 +385,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # The ledger charges each of several equal entries, and again in each run of a selection.
+        # The ledger charges each of several equal entries, once per run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group

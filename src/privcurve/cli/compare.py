@@ -174,7 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the ranking at each ε, and the ε that a wanted score needs (None without such)."""
+    """Return the ranking at each ε, and the ε that a wanted score needs (else None)."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 

@@ -199,7 +199,7 @@ def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:
 
 
 def _canaries(table: Records) -> dict[str, Codes]:
-    """Return two canaries: from the rarest, and from the most frequent bin of each column."""
+    """Return two canaries: one in the rarest bin of each column, one in the most frequent."""
     counts = [
         np.bincount(table.codes[:, j], minlength=width)
         for j, width in enumerate(table.n_bins.tolist())

@@ -141,7 +141,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         leaders, first = _release(request, kind, _one(), [], streams)
         followers, second = _release(request, kind, _other(relation), leaders, streams)
         if len(followers) < len(leaders):
-            raise BreachError(CONTROL, "one side has fewer curators")
+            raise BreachError(CONTROL, "the second release uses fewer curators")
         for name, text in first.items():
             for k, (one, other) in enumerate(_lines(text, second[name]), 1):
                 if one != other:
@@ -286,7 +286,7 @@ def _release(
             raise BreachError(NOISE, "two curators of releases have the same stream of noise")
         streams.add(state)
         if leaders and k >= len(leaders):
-            raise BreachError(CONTROL, "one side has more curators")
+            raise BreachError(CONTROL, "the second release uses more curators")
         used.append(Replay([k], leaders[k] if leaders else None))
         return used[-1]
 

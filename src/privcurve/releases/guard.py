@@ -222,7 +222,7 @@ def _read(path: Path) -> Trace:
         content = json.loads(path.read_text(encoding="utf-8"))
         heads = content["heads"]
         if not heads:
-            raise ValueError("it names no state of the ledger")
+            raise ValueError("its list of digests (heads) is empty")
         return Trace(
             content["ledger"],
             content["records"],
