@@ -41,7 +41,7 @@ def edges(
         ``mixed-high``, the distance is to `high`. In ``whole``, bins have equally many whole
         numbers, and both bounds must be whole.
     exact : bool
-        Whether the edges of bins of equal width are not rounded.
+        If true, the edges of bins of equal width are not rounded.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The records without a seal, for the curator: these records have no seal."""
+        """The unsealed records, for the curator: this object itself, whose arrays are open."""
         return self
 
     @property
@@ -160,8 +160,8 @@ def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> l
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
     """Encode codes one-hot: a sparse matrix with a column for each code of each column.
 
-    An entry is `value` where the record has the code. Each row has exactly one entry per encoded
-    column, so that its L2 norm is ``value · √n_columns`` for any data.
+    A record's entry in the column of a code is `value` if the record has this code, else 0. So each
+    row has one nonzero entry per encoded column, and the L2 norm ``value · √n_columns``.
     """
     from scipy.sparse import csr_array
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-# Exit codes of all sub-commands. USAGE is for wrong arguments, as in argparse; STOPPED for Ctrl-C.
+# Exit codes of all sub-commands. USAGE is the code for wrong arguments, as in argparse; STOPPED is
+# the code after Ctrl-C.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
 

@@ -104,7 +104,7 @@ def read_labels(y: object, warn: bool = False) -> NDArray[Any]:
 
 
 def type_of(labels: NDArray[Any]) -> str:
-    """Return the name of the type of labels from :func:`read_labels`.
+    """Return the name of the type of labels; `labels` is a result of :func:`read_labels`.
 
     Raises ValueError if labels have several types, or a type that :func:`check_type` refuses.
     """
@@ -237,7 +237,8 @@ def read_classes(kind: str, names: Any) -> list[Any]:
 def are_positions(labels: NDArray[Any], is_class: Callable[[int], bool], n_classes: int) -> bool:
     """Return whether labels are positions of classes, as some tools of scikit-learn pass them.
 
-    Labels are positions if all are whole numbers from 0 to K − 1, and some are no class labels.
+    Labels are positions if they are all integers from 0 to `n_classes` − 1, and at least one of
+    them is not the label of a class (`is_class`).
     """
     if labels.dtype.kind not in "iu":
         return False

@@ -1,7 +1,7 @@
 """Provide packages that are slow to import, and import each at its first use.
 
 Snakemake imports all modules of outputs whenever it builds the graph of jobs, and again in each
-job. So such a module must not import pandas or Matplotlib before it makes an output.
+job. So a module of outputs must not import pandas or Matplotlib before it makes an output.
 """
 
 from __future__ import annotations

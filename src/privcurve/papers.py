@@ -9,7 +9,8 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project. Users may add papers to FOLDER, or to OWN in their working folder.
+# SHIPPED are the papers of this project, in FOLDER. Users may add papers to FOLDER, or to the
+# folder OWN in their working folder.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 

@@ -17,8 +17,8 @@ SHORT = 5
 class Progress:
     """Shows progress: on a terminal in one line that changes, elsewhere in several lines.
 
-    A line (such as "60 % done", if `what` is "done") is written to `show`, by default standard
-    error. In the first `after` seconds by `clock`, nothing is written.
+    Lines are written to `show`, by default standard error. `what` follows the percentage, as in "60
+    % done". Nothing is written in the first `after` seconds, which `clock` measures.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Progress:
         self._open = False
 
     def tell(self, share: float, more: str = "") -> None:
-        """Show the finished share of the work, from 0 to 1, and the text `more`."""
+        """Show the finished share of the work, from 0 to 1, with the remark `more`."""
         taken = self._clock() - self._start
         if taken < self._after:
             return

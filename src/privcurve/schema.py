@@ -15,7 +15,8 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# With more known words, no similar word is suggested: to compare with ten thousand takes a second.
+# If there are more known words, :func:`suggestion` suggests none: a comparison with ten thousand
+# words takes a second.
 MOST_COMPARED = 1000
 
 
@@ -43,8 +44,8 @@ _TRUTH = "must be a text; YAML reads yes, no, on and off as truth values: put th
 class Fault(NamedTuple):
     """A violation of a schema, perhaps at several places."""
 
-    places: tuple[Place, ...]  # the place of an unknown key ends with this key
-    message: str  # names the places
+    places: tuple[Place, ...]  # for an unknown key, the place includes the key
+    message: str  # the message for the user, which names the places
 
 
 # Name of a type in our schemas: positive infinity. The type `number` excludes it.
@@ -158,14 +159,15 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Several rules may restrict the type at a place: report only the rule that allows fewest types.
+    # Several rules may restrict the type at a place: report only the rule that allows the fewest
+    # types.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # Group the places of faults by cause, which is a pattern of places and a reason. Each place
-    # (with an unknown key as the last step) maps to the place that the message names.
+    # Group the faults by pattern of places (`_in_entry`) and reason. A group maps the place of each
+    # fault, which includes an unknown key, to the place that the message names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
@@ -307,9 +309,9 @@ def _is_finite(number: object) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return a message on a Python value of the wrong type: a number, not a text, or the reverse.
+    """Return a message on a number in place of a text, or on a text in place of a number.
 
-    The message is empty for other faults.
+    The message says how to correct Python code. It is empty for other faults.
     """
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
@@ -371,8 +373,8 @@ def _reason(error: Any) -> str:
         sign = "-" if given < 0 else ""
         return f"must be finite; got {sign}.inf: write a number, or put a text in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # The user may mean the category 1 by 1.0: suggest to write 1, which matches 1 and 1.0 in
-        # the data. A quoted "1.0" would match only that text.
+        # The user may have written 1.0 for the category 1: suggest 1, which matches 1 and 1.0 in
+        # the data. A quoted "1.0" would match only the text 1.0.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"must be a text; YAML reads it as the number {given}: {remedy}put it in quotes"

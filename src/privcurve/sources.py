@@ -211,7 +211,7 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of sources.py: a cache that another version has written is invalid."""
+    """Return the SHA-256 of sources.py; a cache from another version of this file is invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """Translate words of stored files to the words of the API and back, so that old files stay valid.
 
-Proved noise has the name `STORED` in ids of runs, random streams, tables, models and names of
-files, but users read and write `SPOKEN`. The column with names of methods has the name `OLD_METHOD`
-in files of earlier versions, and `METHOD` in new files.
+The calibration with proved noise is called `STORED` in ids of runs, random streams, tables, models
+and names of files, but `SPOKEN` in the API and in texts for users. The column with the names of
+methods is called `OLD_METHOD` in files of earlier versions, and `METHOD` in new files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: object) -> Any:
-    """Convert a calibration, or a curve's name, to words of files; return others unchanged."""
+    """Convert a calibration or curve's name to words of files; return other values unchanged."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: object) -> Any:
-    """Convert a calibration, or a curve's name, to words of the API; return others unchanged."""
+    """Convert a calibration or curve's name to words of the API; return other values unchanged."""
     return _replace_word(word, STORED, SPOKEN)
 
 
@@ -43,7 +43,7 @@ def spoken_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def columns_in(names: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Return the names that the columns `names` have in a file with the columns `columns`."""
+    """Translate names of columns to the names in a file, which has the columns `columns`."""
     is_old = OLD_METHOD in columns
     return [OLD_METHOD if is_old and name == METHOD else name for name in names]
 

@@ -21,7 +21,7 @@ _DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
 
 # Tags of words that are read as texts.
 _AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
-# Patterns of numbers that have the same meaning for YAML and for people.
+# Patterns of numbers that YAML reads as people do.
 _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 
 # Maximum depth of nested lists and mappings, and number of entries. Files written by hand have a
@@ -48,7 +48,7 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 
 
 def faults(root: yaml.Node, loader: object) -> list[str]:
-    """Return messages on faults in a document that YAML would accept silently, by line.
+    """Return messages, with line numbers, on faults that YAML would silently accept in a document.
 
     `loader` is the loader that composed the document; it converts single words to values. If an
     alias is faulty, the result has only such faults: a node that contains itself can't be checked.
@@ -151,7 +151,7 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
 
 
 def _keys(node: yaml.Node, loader: object) -> Faults:
-    """Yield a fault for each key of a mapping that is not a word, or that YAML misreads."""
+    """Yield a fault for each key of a mapping that is not a single word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):

@@ -92,7 +92,7 @@ NO_BATCH = "announced for its own batch, drawn at a rate of 0.5, and the sum is 
             of_the_first_step,
             r"step 2: announced .* and the sum is of 'clipped gradients of step 1'",
         ),
-        (drawn_twice, "a batch is drawn again: a call has one, drawn once"),
+        (drawn_twice, "a call must draw its batch once; it draws it again"),
         (of_a_batch, "a batch is drawn of all records of a fit"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),

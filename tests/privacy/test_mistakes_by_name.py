@@ -141,7 +141,8 @@ def a_model_for_the_residuals(self, records, curator):
 
 @mutant(
     "a bag of runs is charged as one", "three times ε", by_fit(), FIT,
-    "the runs are drawn by no law, but their cost is by basic", NoisyMajorityClassifier, "_release",
+    "the number of runs is drawn by no law, but composed by basic",
+    NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 def bagged(original, self, records, curator):
     doors = curator.inner(curator.call(MARGIN), 3)
@@ -210,7 +211,7 @@ def few_runs_are_drawn_again(original, self, n_candidates, law):
 
 @mutant(
     "more runs than their cost is for", "more than ε", by_selection(), FIT,
-    "drawn by private selection (eta = 1.0, expected runs = 25.0), but their cost is by",
+    "drawn by private selection (eta = 1.0, expected runs = 25.0), but composed by",
     Curator, "draw_runs",
 )  # fmt: skip
 def five_times_the_runs(original, self, n_candidates, law):

@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
-    # A user's own learner is checked in this process: workers have not imported its file.
+    # Check a user's own learner in this process, as worker processes have not imported its file.
     alone = processes < 2 or len(jobs) < 2 or {case.learner for _, case in jobs} & set(own.names())
     if alone:
         yield from (_report(_do(job), tell) for job in jobs)

@@ -50,9 +50,9 @@ class Guesses(NamedTuple):
         right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
         p = float(law.sf(right - 1))
         if delta > 0 and right:
-            # δ may turn i wrong guesses into right ones, with a probability of at most
-            # 2 · n_coins · δ/i. This changes the result only if right − i, …, right − 1 guesses are
-            # right otherwise, which has the probability `fewer[i - 1]`.
+            # For each i, δ may turn i wrong guesses into right ones, with a probability of at most
+            # 2 · n_coins · δ/i. This matters only if right − i, …, right − 1 guesses are right
+            # without it, which has the probability `fewer[i - 1]`.
             fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
             p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
         return min(p, 1.0)

@@ -33,7 +33,7 @@ CANARIES = "canaries"
 # Methods that estimate bounds from random fits, so that a bound may be wrong by chance.
 RANDOM = (SAMPLED, CANARIES)
 
-# Keys of `Claim.setting` for public facts; all other keys are hyperparameters.
+# The keys of `Claim.setting` that are public facts; all other keys are hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
 ORDERED = "ordered"
 N_CLASSES = "n_classes"
@@ -76,8 +76,9 @@ class Claim:
     n_trainings: int = 0  # number of fits on each table of each pair; for canaries, in total
     n_pairs: int = 1  # number of pairs that `pairs` returns; only used with `sample`
     neighbours: str = REPLACE_ONE  # the relation of all pairs
-    # The relation in the learner's own statement; by default `neighbours`. If the two differ, the
-    # audit tries more than the learner claims, and a violation refutes nothing.
+    # The relation in the learner's own statement; by default `neighbours`. If the two relations
+    # differ, the attack tests a stronger guarantee than the learner claims, and a violation does
+    # not refute the claim.
     stated: str = ""
 
     def __post_init__(self) -> None:

@@ -73,8 +73,8 @@ Record = tuple[int, ...]
 # Largest number of persons in a table, in cases where ε is for persons.
 PERSONS = 3
 
-# For checks at real size: bins of the columns (every other column is ordered), and the number of
-# records by ε. At the first ε the noise is larger than the exact counts, at the second smaller.
+# For `check_at_size`: the bins of each column (every other column is ordered), and the number of
+# records for each ε. At the first ε noise exceeds the exact counts; at the second it is smaller.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
 # The check compares the scores of two models on at most this number of rows.
@@ -95,7 +95,7 @@ class Case:
     parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all values other than defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
-    # By the name of a call (without numbers): why its bound may exceed twice its largest change.
+    # For each call with an idle bound, by its name without numbers: why the bound may be idle.
     idle: Mapping[str, str] = field(default_factory=dict)
     # Numbers of records of tables; the check tries more pairs with 1 or 2 records than with more.
     sizes: Sequence[int] = (1, 2, 3, 12)
@@ -202,7 +202,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         # are untested. Report this first: below, it would look like an idle bound.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # For persons, the bound covers several records: neighbours may differ in fewer.
+        # For persons, skip this: the bound is for more records than neighbours may differ in.
         compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
         for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
@@ -287,7 +287,7 @@ def compare_sides(
     """
     first, fit = Replay(seed), fit or train
     one = _try_training(case, tables[0], first, fit)
-    # If the first fit ended with an error, it has no answers to repeat: the second must end, too.
+    # If the first fit ended with an error, it has no answers to repeat: expect the same error.
     second = Replay(seed, None if isinstance(one, Exception) else first)
     other = _try_training(case, tables[1], second, fit)
     if isinstance(one, Exception) or isinstance(other, Exception):
@@ -313,7 +313,7 @@ def compare_sides(
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        # The reason may be choices whose answers the replay could not prescribe.
+        # Models may differ because of answers that the replay could not prescribe: say so.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     if moved:
@@ -385,7 +385,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # Each of several equal calls is charged, and again in each run of a private selection.
+        # The ledger charges each of several equal entries, once per run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group
@@ -418,7 +418,7 @@ def _changes_of(
     """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # The changes of all parties are put together: only one party has the changed record.
+    # Join the changes of all parties; only the party with the changed record has nonzero changes.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
@@ -430,9 +430,9 @@ def _changes_of(
 
 
 def announced_loss(entry: LedgerEntry) -> float:
-    """Return the change that an entry pays for, in units of noise: Δ/scale, or a range."""
+    """Return the change of exact values that an entry pays for, in units of the noise scale."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
-        # For an objective this is a part of ε: the rest of ε pays for the Jacobian.
+        # For an objective, this change costs only a part of ε; the rest of ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     # A call with this bounded range costs at most ρ = range²/8.
     of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
@@ -480,7 +480,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        # A model that stays with the data owner draws new noise for each score: do not compare.
+        # A model that stays with the data owner draws new noise for each score: leave scores out.
         if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
@@ -526,7 +526,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
 def _random_pair(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    # Use at most four distinct records: sums over equal records change most.
+    # Use at most four distinct records: tables of equal records show the largest changes of sums.
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
@@ -557,8 +557,8 @@ def _random_persons(
 def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
     """Return what replaces the record `old`, under the relation of the case.
 
-    Under add-remove, no record replaces it; otherwise `new`, with the public values of `old` under
-    private-columns.
+    This is nothing under add-remove, and otherwise the record `new`. Under private-columns, `new`
+    gets the public values of `old`.
     """
     if case.neighbours == ADD_REMOVE:
         return ()

@@ -123,7 +123,8 @@ RELEASES: Mapping[str, frozenset[str]] = {
 # Values of parameters with which a candidate of private selection trains quickly.
 QUICK = {
     **{"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"},
-    # A call on a sampled batch costs a candidate as much rho as a call on all records.
+    # Use no small batches: in a candidate, a call on a batch costs as much ρ as a call on all
+    # records.
     **{"n_epochs": 1, "batch_rate": 1.0},
 }
 
@@ -139,14 +140,14 @@ def candidates() -> Iterator[Case]:
             continue
         setting = {name: value for name, value in QUICK.items() if name in entry.parameters}
         if "most_records" in entry.parameters:
-            setting["n_rounds"] = 2  # rounds of the learner that boosts synthetic records
+            setting["n_rounds"] = 2  # for the learner that boosts synthetic records
         for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
             chosen = {"learner": entry.name, "settings": [setting], "delta": delta}
             yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
-# If a range excludes an end, the check tries a value at the distance NEAR from this end. If a range
-# is larger or infinite, the largest number that the check tries is LARGE, the largest integer MOST.
+# If a range excludes an end, the check tries a value at the distance NEAR from this end. The check
+# tries no number above LARGE and no integer above MOST, even if the range has larger ones.
 NEAR, LARGE, MOST = 1e-3, 1e3, 30
 
 # Values of ε far from 1, as a learner that uses ε² or √ε in place of ε would pass at ε = 1.

@@ -50,7 +50,7 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return a copy of a learner in the state in which `fit_records` begins its training."""
 
     def train_nothing(blank: object, learners: Any, *arguments: Any) -> None:
-        """Train nothing; only give each of `learners` the statement that `fit_records` expects."""
+        """Replace the training; only give each of `learners` the statement that a fit needs."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()
             each._fitted_statement = PrivacyStatement(

@@ -18,8 +18,8 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Records
 from privcurve.privacy.selection import Runs
 
-# Number of records of the table; and three scores that the check prescribes, in place of scores
-# that a fit would compute.
+# N is the number of records of the table. The other numbers are scores of runs: the check
+# prescribes them in place of the scores that a fit would compute.
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
@@ -35,8 +35,8 @@ class _Given(Replay):
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        # Prescribe the scores only here: in a fit that draws no runs, the first answers are not
-        # scores.
+        # Set the script here and not in the constructor: if a fit draws no runs, its first answers
+        # are not scores.
         self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 

@@ -22,7 +22,7 @@ TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger of the bounds on ε from two tables, with the guesses and the name of that table.
+    """The larger of the two bounds on ε, with the name of its table and the guesses from it.
 
     If there is no bound, `epsilon` is NaN, and `reason` says why.
     """

@@ -40,7 +40,7 @@ class Pair:
 
     @property
     def labels(self) -> Floats:
-        """Signs of the rows of `canaries`: Σ sign · score tends to be larger for fits to `left`."""
+        """Signs of the rows of `canaries`: Σ sign · score tends to be larger in fits to `left`."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)

@@ -35,16 +35,16 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR. Such noise decides, whatever
-# the scores are, and it is small enough that the sums of noise and score have eight digits of the
-# score.
+# Prescribed noise for a compiled loop is ±FAR, or multiples of FAR. Such noise alone decides every
+# choice and label, and yet it is so small that the sum of noise and score preserves eight digits of
+# the score.
 FAR = 2.0**22
 # Largest score that a loop may add to its noise, in units of the noise scale; a larger one would
 # come close to FAR, so that noise might not decide.
 NEARLY = 2.0**20
 
-# A prescribed number is the exact value of the first side plus noise: the announced noise times one
-# of these factors.
+# A prescribed number is the exact value of the first side, plus a draw of the announced noise times
+# one of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
 # Sizes of prescribed minima of objectives: losses are curved at small minima, and flat at large
@@ -59,12 +59,13 @@ SOLVED = 1e-4
 OBJECTIVE = "objective"
 HANDED = "noise"
 
-# A threshold is drawn from an interval: its scores on the two sides are compared at POINTS points.
+# For a threshold (a point drawn from an interval), the scores of the two sides are compared at
+# POINTS points of the interval.
 POINTS = 500
 
 
-# The position of an event: its index among the events of its curator. If this is a party's curator,
-# the index of the party comes first.
+# The position of an event: its index among the events of its curator. For the curator of a party,
+# the index of the party precedes this index.
 Place = tuple[int, ...]
 
 
@@ -141,11 +142,11 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator that gives prescribed answers, and records its events.
 
-    On the first side, an answer is taken from `script`, if the script has the event's place, or is
-    drawn. On the second side, the answers of `leader`, the replay of the first side, are repeated.
-    Drawn
-    answers and public coins are functions of `seed`. For a party's curator, `path` has the index of
-    the party. The call with the name `redrawn` gets another batch than in the leader's fit.
+    On the first side, the answer to an event is taken from `script` if it has the event's place;
+    otherwise the answer is drawn. On the second side, the replay repeats the answers of `leader`,
+    the replay of the first side. Drawn answers and public coins are functions of `seed`. For a
+    party's curator, `path` has the index of the party. The call with the name `redrawn` gets
+    another batch than in the leader's fit.
     """
 
     def __init__(
@@ -232,8 +233,8 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "a missing run")
             if len(self.parties) < len(self._leader.parties):
                 raise BreachError(CONTROL, "a missing party")
-            # If the replay can't prescribe the answers of a loop, the loop may use a random number
-            # of coins, as it rejects some of them.
+            # Do not compare the coins if the replay can't prescribe the answers of a loop: such a
+            # loop rejects coins at random, and so uses a random number of them.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
                 raise BreachError(CONTROL, "the sides draw different numbers of public coins")
@@ -294,8 +295,8 @@ class Replay(Curator):
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
-        # The interval is public, so it must be the same on both sides. As a part of the event's
-        # kind, it is compared.
+        # The interval is public, so both sides must have the same one. Put it into the event's
+        # kind, which is compared between the sides.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
         event = self._event(
             kind, call, scores[piece] / call.scale,

@@ -75,7 +75,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Round down: a number that is rounded up would be a claim that the audit could not refute.
+    # Round down: a value rounded up would be an ε that the audit could not refute.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]

@@ -246,7 +246,7 @@ def _bits_of(values: Floats) -> Ints:
 
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
-    """Return a quick and rough estimate of the bound on ε that a column can give."""
+    """Return a quick estimate of the lower bound on ε that an event in a column can give."""
     most = -math.inf
     for _, _, p, q in _candidates(left, right):
         above = p - 4 * np.sqrt(p) - delta * len(left)

@@ -32,8 +32,8 @@ class States:
 
     # For each attribute, its numbers in each fit: (n_fits, n_numbers), padded with `ABSENT`.
     columns: Mapping[str, Floats]
-    # The distinct values of 1/scale of the statement's Laplace and Gaussian noise; they convert
-    # numbers to units of the noise.
+    # The distinct values of 1/scale of the Laplace and Gaussian noise in the ledger. A number times
+    # such a value is in units of the noise.
     rates: tuple[float, ...] = ()
 
     @classmethod
@@ -186,8 +186,8 @@ def canary_score(model: Any, pair: Pair) -> float:
     """Return a score of the differing record that tends to be larger on the left side."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # Scores have a row per canary (left and right, or the added record) and a column per
-        # class: take each record's score for its own class.
+        # Scores have a row per version of the differing record (left and right; for add-remove, the
+        # added record), and a column per class. Take the score for the class of the record.
         if pair.neighbours == ADD_REMOVE:
             sign = 1 if pair.larger is pair.left else -1
             return float(sign * scores[0, int(pair.larger.labels[0])])

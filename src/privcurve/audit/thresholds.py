@@ -30,15 +30,15 @@ NEAR = (1e-3, 2e-3)
 # value detects a loop that clips its noise, and so decides this tie by its scores alone.
 LEVELS = (0.0, 30.0)
 
-# Maximum number of decisions to try of an event, as each costs several fits. Half of them have the
-# largest scores; the others are spread evenly over the event.
+# Maximum number of decisions to try in an event, as each decision costs several fits. One half are
+# the decisions with the largest scores; the other half are spread evenly over the event.
 MOST = 8
 
 # Number of records of the first table. The second table has as many as the case's largest table.
 N = 40
 
-# A decision of an event: for a label, the index of its noise; for a choice, the index of the row
-# with the noise of its candidates.
+# The index of a decision in the noise of an event: the index of the number for a label, or of the
+# row of numbers (one per candidate) for a choice.
 Part = tuple[int, ...]
 
 
@@ -135,7 +135,8 @@ def _is_decided(
 ) -> bool:
     """Return whether the fitted state depends on the noise of the decision `part`.
 
-    Raises BreachError if it does, but does not change where the noise crosses the threshold.
+    Raises BreachError if the state depends on the noise, but changes elsewhere than at the
+    threshold.
     """
     exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 
@@ -146,7 +147,7 @@ def _is_decided(
         """
         answer = event.answer.copy()
         if _is_choice(event):
-            # With the noise −FAR, no candidate can win but the two that get other noise.
+            # The noise −FAR excludes all candidates but two, which get other noise below.
             answer[part] = -FAR
             answer[part][first] = level - exact[first] + more
             answer[part][last] = level - exact[last]

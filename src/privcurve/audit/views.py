@@ -27,10 +27,10 @@ MOST_NUMBERS = 64
 # Number of intervals of a column's values in which the likelihood ratio counts fits.
 N_CELLS = 12
 
-# Noise in single precision can reveal the exact number to which it is added. So a column shows, as
-# bits of an integer, which of an attribute's first _BITS numbers look like such noise. These are
-# numbers within the relative distance _ROUNDING of a float32 (the rounding of a few products),
-# except numbers with so few digits (_FEW_DIGITS) that they may have no noise.
+# Noise in single precision can reveal the exact number to which it is added. So one column is an
+# integer whose bits say which of an attribute's first _BITS numbers look like such noise. A number
+# does if it is within the relative distance _ROUNDING of a float32 (which allows for the rounding
+# of a few products), unless it has so few digits (_FEW_DIGITS) that it may have no noise.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
@@ -48,8 +48,8 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
-        # Look at both sides: if only one side has integers, by chance, both must get the same
-        # columns.
+        # Both sides must get the same columns: treat the numbers as integers only if all numbers of
+        # both sides are integers.
         no_fraction = all((values == np.round(values)).all() for values in both)
         sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:

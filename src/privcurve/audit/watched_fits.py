@@ -55,8 +55,8 @@ REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Ending of the distribution's name if all numbers of a draw are float32 numbers, which have too few
-# digits to hide an exact number. By chance, one in 30,000 random doubles looks like a float32.
+# Suffix of the name of a distribution if all numbers of a draw are float32 numbers, which have too
+# few digits to hide an exact number. (One in 30,000 random doubles looks like a float32 by chance.)
 SINGLE = " of single precision"
 
 # Number of draws at the beginning of a fit that are tested for correlation.
@@ -65,8 +65,8 @@ COMPARED = 60
 # Probability of a false alarm of each test.
 FALSE_ALARM = 1e-6
 
-# Distributions with one draw in most fits. `REAL_FITS` fits suffice for them, as one such draw
-# shows more of the noise than a number does.
+# Names of distributions with only one draw in most fits. For them, the draws of `REAL_FITS` fits
+# suffice, as such a draw shows more of the noise than a number does.
 TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 
 
@@ -92,7 +92,8 @@ class Watch(Curator):
 
     def close(self) -> None:
         """Add up the parties' shares of noise, which together are one draw, and record the sums."""
-        # All parties get the same queries in the same order, so their k-th shares belong together.
+        # All parties get the same queries in the same order, so the k-th shares of all parties
+        # belong to one draw.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
             some = self._within.permutation(len(shares))[:parts]

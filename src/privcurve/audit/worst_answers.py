@@ -23,8 +23,8 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
 
-# The index of one answer of an event. In a compiled loop, this is the index of one choice or label.
-# Other events have one answer, with the index ().
+# The index of an answer in an event. In a compiled loop, it is the index of a choice or label. Any
+# other event has a single answer, with the index ().
 Part = tuple[int, ...]
 
 
@@ -88,7 +88,7 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
-    """Return the privacy loss of the answer with the index `part`, and the answer of largest loss.
+    """Return the loss of the answer with the index `part`, and the possible answer of largest loss.
 
     The privacy loss of an answer is ln(P/P′), where P is its probability on the side of `one`, and
     P′ its probability on the side of `other`.
@@ -109,8 +109,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 
     if not choice:
-        # The label − has the same probability as the label + with the opposite margin. To compute
-        # 1 − P(+) instead would lose the digits of small probabilities.
+        # P(−) is computed as P(+) at the opposite margin: 1 − P(+) would lose digits of small
+        # probabilities.
         plus, minus = ratios(left, right), ratios(-left, -right)
         far = FAR if one.kind == HANDED else 0.5
         likely = np.where(plus > minus, far, -far)
@@ -119,8 +119,8 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # A score of 0 may be padding without a candidate. So compute the losses with and without scores
-    # of 0, and take the smaller ones, which are certain.
+    # A score of 0 may be padding that is no candidate. So compute the losses with and without
+    # scores of 0, and take the smaller losses, which are valid in both cases.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

@@ -24,7 +24,7 @@ examples:
 
 # Shares of a column above which the output marks them with "!".
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# The output names at most this many of the columns that have most of their values in one bin.
+# Maximum number of columns that the output names as having most of their values in one bin.
 _NAMED = 5
 # Maximum number of columns in the table of shares; further columns are shown only if marked "!".
 MOST_SHOWN = 60

@@ -174,7 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the ranking at each ε, and the ε that the wanted score needs; None without a score."""
+    """Return the ranking at each ε, and the ε that a wanted score needs (else None)."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
@@ -221,7 +221,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
 
 
 def report(comparison: Comparison) -> str:
-    """Return the text of a comparison: by ε, the ranked learners and the cost; then the files."""
+    """Return the text of a comparison: ranking and cost of privacy at each ε, and the files."""
     from privcurve.analysis.keys import short_text
     from privcurve.outputs import price
     from privcurve.outputs.answers import errors_key, full_sentence

@@ -70,7 +70,7 @@ def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable
 
 @contextmanager
 def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Like :func:`show_progress`, for reading: yield a function to call with each table read."""
+    """Show the progress of reading a file; yield a function to call with each table read."""
     with show_progress(arguments, f"of {what} read") as show:
         yield lambda table: None if table.share is None else show(table.share)
 

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     check_output(path, arguments.file, arguments.test)
-    # Pipes and terminals are no files, so they need no --force.
+    # Writing to a pipe or terminal overwrites nothing, so it needs no --force.
     if path.is_file() and not arguments.force:
         raise CommandError(
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "

@@ -45,7 +45,7 @@ STOP, SKIP = "stop", "skip"
 # Answers for standard output are kept until all records are read: in memory up to this many bytes,
 # then in a temporary file.
 _MOST_IN_MEMORY = 2**24
-_PIECE = 2**20  # characters that are copied at once
+_PIECE = 2**20  # number of characters to copy at a time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,9 +30,9 @@ from privcurve.privacy.sums import ALL, Sum, is_open
 ROUNDING = 1e-9
 
 
-# Pairs of mechanisms with the same cost, so that a ledger may name either. Labels by logistic noise
-# and noisy labels have the same probabilities. The difference of two numbers with Laplace noise is
-# post-processing of these numbers.
+# Pairs of mechanisms with the same cost, so that a ledger may name either. `LOGISTIC` and
+# `NOISY_LABEL` draw labels with the same probabilities. `TWO_LAPLACE` releases the difference of
+# two numbers with Laplace noise, which is post-processing of these numbers.
 SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
@@ -61,7 +61,7 @@ class Call:
     what: str = ""  # for a party, which has no ledger: `what` of the ledger entry that pays
 
     def rescale(self, factor: float) -> Call:
-        """Return the call for numbers multiplied by `factor`; the factor is public."""
+        """Return the call that releases `factor` times the numbers; the factor is public."""
         return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 
     @property
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def loss_of_one(self) -> float:
-        """A lower bound of the most that one record can add to the answer, in noise scales.
+        """A lower bound, in noise scales, on the largest contribution of one record to the answer.
 
         It is half of `loss` for a call on a sampled batch, as the sensitivity of such a call may
         count a replaced record as two records.
@@ -113,8 +113,8 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 class Pending(LedgerEntry):
     """An announced call whose sensitivity follows from the :class:`~.rows.Sum` that it releases.
 
-    Before :func:`settled_call`, `noise_rate` is the rate for a sensitivity of 1, or for scores with
-    a range of 1.
+    Before :func:`settled_call`, `noise_rate` is the rate for a sensitivity of 1 or, for a choice,
+    for scores whose changes have a range of 1.
     """
 
 
@@ -147,12 +147,13 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # The exclusions on floating-point noise that the statement needs because of the answers so
-        # far: texts of `ledger.FLOATS`.
+        # Texts of `ledger.FLOATS`: the statement must exclude these effects of floating-point
+        # noise, as an answer of the fit so far has such noise.
         self._left: set[str] = set()
         self.sealed_for = ""
-        # If this is the account of a party: its messages by the name of the entry that pays, and
-        # the largest number of shares into which the noise of a message is divided.
+        # For the account of a party. `_charged` has the party's messages, by the name of the ledger
+        # entry that pays. `_most_parts` is the largest number of shares into which the noise of a
+        # message is divided.
         self._charged: dict[str, list[Call]] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
@@ -165,19 +166,19 @@ class Account:
         # The announced statement, and whether the fit ended with this statement.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
-        # Maps each entry that was announced without a sensitivity to the same entry with the
-        # derived one. Below are the set of all entries with derived sensitivities, and the number
-        # of their answers.
+        # `_settled` maps each entry that was announced without a sensitivity to the same entry with
+        # the derived sensitivity. `_derived` is the set of all entries with derived sensitivities,
+        # and `_n_sums` the number of answers that these entries pay for.
         self._settled: dict[LedgerEntry, LedgerEntry] = {}
         self._derived: set[LedgerEntry] = set()
         self._n_sums = 0
-        # Whether the learner may announce less than the derived sensitivity, by a theorem of this
-        # project; and whether it did.
+        # `has_theorems`: whether the learner may announce a sensitivity below the derived one, by a
+        # theorem of this project. `_is_sharper`: whether the learner did so.
         self.has_theorems = self._is_sharper = False
         # Columns that were opened as public, and whether labels were opened, too.
         self._opened: set[int] = set()
         self._opened_label = False
-        # The names of the calls whose batches were drawn.
+        # Names of the mechanism calls whose Poisson batch has been drawn already.
         self._drawn: set[str] = set()
 
     def announce(self, statement: PrivacyStatement) -> None:
@@ -268,7 +269,7 @@ class Account:
         return call
 
     def _begin_batch(self, call: str, rate: float) -> None:
-        """Record that the batch of a call is drawn; refuse a second draw, or another rate."""
+        """Record that a call draws its batch; refuse a second draw, or an unannounced rate."""
         entry = self.call(call).entry
         if entry is not None and entry.sampled != rate:
             raise DoorError(
@@ -276,14 +277,14 @@ class Account:
                 "is announced: give the same rate"
             )
         if call in self._drawn:
-            raise DoorError(f"{call}: a batch is drawn again: a call has one, drawn once")
+            raise DoorError(f"{call}: a call must draw its batch once; it draws it again")
         self._drawn.add(call)
 
     def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
-        """Refuse a sum over other records than the entry pays for.
+        """Refuse a sum over records for which the entry does not pay.
 
-        An entry pays for the call's own batch if it has a sampling rate below 1, else for all
-        records.
+        An entry with a sampling rate below 1 pays for the batch of its own call; any other entry
+        pays for all records.
         """
         wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
         if exact.batches == wanted:
@@ -291,8 +292,8 @@ class Account:
         if entry.sampled == 1:
             (name, *_) = exact.batches - ALL
             raise DoorError(
-                f"{entry.what}: a sum over the batch of {name!r}, for which only that call pays: "
-                "announce this one with sampled= too, and draw its own batch"
+                f"{entry.what}: the sum is over the batch of {name!r}, and only that call may use "
+                f"its batch: announce {entry.what!r} with sampled=, too, and draw another batch"
             )
         of = " and ".join(sorted(repr(one) if one else "all records" for one in exact.batches))
         raise DoorError(
@@ -307,7 +308,7 @@ class Account:
         return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
-        """Record that a call spends a share of the budget, in a fit that chooses calls by answers.
+        """Record a call's share of the budget, in a fit whose calls depend on earlier answers.
 
         Raises DoorError if the sum of all shares exceeds the budget.
         """
@@ -319,9 +320,9 @@ class Account:
             )
 
     def report(self, share: float) -> None:
-        """Report the finished share of a fit; the share must follow from public facts and answers.
+        """Report the finished share of a fit, which may depend only on public facts and answers.
 
-        Runs of a private selection report nothing, as their number is not released.
+        The runs of a private selection report no progress, as the number of runs is secret.
         """
         if self._watch is not None:
             self._watch(min(share, 1.0))
@@ -382,8 +383,8 @@ class Account:
         if self._n_announced:
             self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
-        # If an entry charges several answers as one, only the learner claims that this is right. So
-        # such a call does not count as derived.
+        # If an entry charges several answers as one, nothing but the learner's claim justifies the
+        # charge. So such a call does not count as derived.
         self._n_sums += is_derived and call.entry.calls == 1
         return call
 
@@ -418,24 +419,26 @@ class Account:
         if self.inners or self._law:
             self._check_runs(statement)
         elif self.ledger == statement.ledger:
-            # Most fits make their calls in the order of the ledger. This saves the count of calls
-            # below, which takes as long as a small fit.
+            # Most fits make their calls in the order of the ledger. Then the calls need not be
+            # counted below, which would take as long as a small fit.
             return statement
         announced, made = Counter(statement.ledger), Counter(self._made)
-        # The ledger of a private selection is the ledger of one run.
+        # In a private selection, the ledger lists the calls of one run, so each may occur once per
+        # run.
         runs = self._n_runs
         for entry, times in made.items():
             charged = announced[entry]
             if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            # An entry for parallel calls, such as one per leaf, announces how many there may be.
+            # An entry for parallel calls (such as one call per leaf) announces their maximum
+            # number.
             most = charged * (entry.calls if entry.parallel else 1)
             if times > runs * most:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
-                # Calls of parties were checked above. An entry that only parties call may remain
-                # without calls, as the nodes of a tree depend on earlier answers.
+                # `_check_parties` has checked the calls of parties. An entry for parties may have
+                # no calls, as the nodes of a tree depend on earlier answers.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -484,13 +487,13 @@ class Account:
                 raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
     def _check_runs(self, statement: PrivacyStatement) -> None:
-        """Check the number of runs, and that the statement's composition names its distribution."""
+        """Check the number of runs, and that the composition names their distribution."""
         if not statement.private:
             return
         if statement.composition != self._law:
             law = self._law or "no law"
             raise DoorError(
-                f"the runs are drawn by {law}, but their cost is by {statement.composition}"
+                f"the number of runs is drawn by {law}, but composed by {statement.composition}"
             )
         if len(self.inners) != self._n_runs:
             raise DoorError(
@@ -526,8 +529,8 @@ def _check_messages(calls: Sequence[Call], entry: LedgerEntry) -> None:
         )
     for call in calls:
         _check_law(call.mechanism, entry)
-        # Only the noise scale of numbers is checked: the scale for a choice (a vote) may depend on
-        # the party's own number of records.
+        # Check the noise scale of numbers only: the noise scale of a choice (a vote) may depend on
+        # the number of records of this party.
         scale = call_of(entry).scale
         if call.mechanism in NUMBERS and call.scale < scale * (1 - ROUNDING):
             raise DoorError(
@@ -536,7 +539,7 @@ def _check_messages(calls: Sequence[Call], entry: LedgerEntry) -> None:
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
-    """Refuse noise of another mechanism than announced, unless both have the same cost."""
+    """Refuse noise of a mechanism that is not announced, unless the two cost the same."""
     if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")

@@ -25,7 +25,8 @@ MOST_EPSILON = 1e100
 
 # A δ of at least SMALL_SHARE/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# Relative tolerance for rounding: with 100 records, δ = 1e-3 counts as at least SMALL_SHARE/n.
+# Relative tolerance for rounding in this comparison: δ = SMALL_SHARE/n causes the warning for any
+# n.
 _TOLERANCE = 1e-9
 
 # The warning printed with every comparison on private records.
@@ -46,9 +47,9 @@ class Relation:
     description: str
     # What happens to the one record, as in "had any one record been …".
     change: str
-    # The same words for all records of one person.
+    # The same as `change`, but for all records of one person.
     of_person: str
-    # The maximum number of cells of a histogram whose counts the change of one record alters.
+    # The maximum number of cells of a histogram that a change of one record alters.
     touched: float
 
 
@@ -150,7 +151,7 @@ def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite if it overflows."""
     if size == 1:
-        # This case comes first, as it also holds for an infinite ε.
+        # Without this case, an infinite ε would give an infinite factor.
         return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
@@ -158,7 +159,7 @@ def _group_factor(epsilon: float, size: int) -> float:
 
 
 def explain_renamed(word: Any) -> str:
-    """Return the end of a message about a renamed calibration, or an empty text."""
+    """Return the new name of a renamed calibration, as the end of a message; else an empty text."""
     return f": it is called {PROVED!r} now" if word == STORED else ""
 
 

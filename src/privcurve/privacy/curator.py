@@ -93,7 +93,7 @@ class Curator(Account):
 
     @cached_property
     def coins(self) -> np.random.Generator:
-        """The generator of public coins; a separate stream, as a model may contain the coins."""
+        """The stream of public coins. Noise has another stream, as models may contain coins."""
         return seeds.child_of(self._source)
 
     @property
@@ -239,7 +239,7 @@ class Curator(Account):
     def whole_numbers(self, call: Call, exact: Ints | Sum) -> Ints:
         """Return integers plus exact integer noise (``privacy.discrete``).
 
-        Gaussian noise is real Gaussian noise, rounded down, so its mean is −1/2.
+        Gaussian noise is a real Gaussian variable rounded down, so its mean is −1/2.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class Curator(Account):
         return self.parties[-n:]
 
     def leave(self) -> None:
-        """Record that this party answers in its own process, where its calls are not observed."""
+        """Record that this party answers in another process, where its calls are not observed."""
         self._away = True
         self._left |= {OF_CHOICES, OF_SHARES}
 
@@ -467,14 +467,14 @@ class Curator(Account):
     def _is_derived(self, exact: Any) -> bool:
         """Whether exact values have a derived sensitivity.
 
-        Bounds of a `LoopSum` count as derived only in learners of this project.
+        Bounds of a `LoopSum` are claims of a learner, trusted only in learners of this project.
         """
         return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
 
     def _open(self, exact: Any) -> Any:
         """Return exact values; refuse sealed values if this curator belongs to an open fit."""
         if not self.sealed_for and has_sealed(exact) and not is_open(exact):
-            raise DoorError("a question must be put to the fit's curator; this is another one")
+            raise DoorError("sealed values must go to their fit's curator; this is another one")
         return public_rows(exact)
 
     def _values(self, exact: Any) -> Floats:
@@ -484,9 +484,9 @@ class Curator(Account):
         """Return exact integers; refuse other numbers: integer noise would reveal fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
-            raise DoorError(f"whole noise needs whole numbers; got {values.dtype}")
+            raise DoorError(f"exact values must be integers for integer noise; got {values.dtype}")
         if call.private and not (call.scale % 1 == 0 and call.scale <= LARGEST_SCALE):
-            raise DoorError(f"the scale of whole noise must be whole; got {call.scale}")
+            raise DoorError(f"scale must be an integer ≤ {LARGEST_SCALE}; got {call.scale}")
         return values
 
     # Drawing -------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ class Curator(Account):
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
-        # The float result is the exact integer sum, rounded: rounding is only post-processing.
+        # The sum of integers below is exact, or rounded to a float: rounding is post-processing.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
 
     def _draw_batch(self, call: str, records: Records, rate: float) -> Records:

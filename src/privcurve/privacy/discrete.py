@@ -89,8 +89,8 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
         accepted = True
         quotient, rest = k // scale, k % scale
         for step in range(quotient + 2):
-            # Each step tosses one coin, with the probability e^{-x/σ} for each whole multiple of σ
-            # in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
+            # Each step tosses one coin. For each whole multiple of σ in k, a coin has the
+            # probability e^{-x/σ}; the next coin has e^{-(rest/σ)(x/σ)}, the last one e^{-x²/2σ²}.
             j = 1
             while True:
                 if step <= quotient:

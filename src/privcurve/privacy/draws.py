@@ -287,8 +287,8 @@ def _draw_from_words(
     drawn = np.empty(size)
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
-        # Each missing number takes at least one new word: the words that were left over did not
-        # suffice for the first missing number.
+        # The left-over words did not suffice for one number. So all of the new words below will be
+        # used: each missing number takes at least one.
         fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)

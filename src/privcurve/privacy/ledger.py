@@ -42,7 +42,7 @@ ASSUMED_POSITIONS = (
 
 # The assumptions of every learner of encoded data.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
-# Further assumptions of the learners that use these facts.
+# Further public facts, which are assumptions only of the learners that use them.
 ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
@@ -51,8 +51,9 @@ NOT_SEED = (
     "or a second fit with the same seed: a seed is used once"
 )
 
-# Exclusions for floating-point arithmetic, by the kind of answers in a fit (docs/proofs.md,
-# 'Floating point', F1 and F2). Released numbers need none: they are on a grid, with exact noise.
+# Exclusions for floating-point arithmetic, one for each kind of answers in a fit (docs/proofs.md,
+# 'Floating point', F1 and F2). Released numbers need no exclusion: they are on a grid, with exact
+# noise.
 ANY_FLOATS = "floating-point arithmetic, "
 NOT_FLOATS = (
     f"{ANY_FLOATS}except in released numbers, whose noise is exact: choices, labels, shares of a "
@@ -99,8 +100,8 @@ NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_T
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The other statuses, besides PROVED: docs/privacy.md explains them. Statements with a status in
-# KNOWN have no caveat, all others have one.
+# The statuses other than PROVED; docs/privacy.md explains them. A statement has a caveat if and
+# only if its status is not in KNOWN.
 DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
 KNOWN = (DERIVED, PROVED)
 STATUSES = (*KNOWN, CLAIMED, REFUTED)
@@ -468,7 +469,7 @@ def state(
     caveat: str = "",
     proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
-    """Return the statement of a learner; if it reads public columns, under ``private-columns``.
+    """Return the statement of a learner; its relation is ``private-columns`` if `public` is given.
 
     Parameters
     ----------
@@ -481,7 +482,8 @@ def state(
         Positions of the columns that are read without noise, in addition to the label; None if
         neither columns nor labels are read without noise.
     assumptions, exclusions : sequence of str
-        Assumptions and exclusions in addition to the usual ones; these exclusions come first.
+        Assumptions and exclusions in addition to the usual ones. The additional exclusions precede
+        the usual ones.
     """
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
@@ -534,7 +536,7 @@ def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacySt
 
 
 def _count_words(name: str, number: int) -> str:
-    """Write how often a mechanism was used, in the unit of this mechanism."""
+    """Write the number of calls of a mechanism, such as "3 choices by permute-and-flip"."""
     if name not in MECHANISMS:
         return f"{number:,} call{'s' if number > 1 else ''} of {name}"
     mechanism = MECHANISMS[name]

@@ -52,7 +52,8 @@ LARGEST_SCALE = 2**46
 # `draw_piece` chooses one of this number of grid points of an interval.
 POINTS = 2**40
 
-# Objective perturbation draws from NumPy's old generator to reproduce diffprivlib's numbers.
+# A generator of noise. Only objective perturbation may draw from NumPy's old generator
+# (RandomState), to reproduce diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
 Shape = int | tuple[int, ...]
 
@@ -81,11 +82,10 @@ class Mechanism:
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Return the length of the interval of an ε-DP call's privacy loss; None if it may be 2ε.
+        """Return the bounded range of an ε-DP call; None if the mechanism is not bounded-range.
 
         For a choice, ε is the rate times the range of the scores' change. For labels, it is the
-        rate times the L1 sensitivity of all margins, which bounds the sum of the intervals of all
-        leaves.
+        rate times the L1 sensitivity of all margins together.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
@@ -94,7 +94,7 @@ class Mechanism:
 
 
 def _law(name: str) -> Draw:
-    """Return the sampler of a distribution by its name in ``privacy.draws`` (imported late)."""
+    """Return the sampler `name` of ``privacy.draws``, which is imported at the first draw."""
 
     def draw(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
         from privcurve.privacy import draws
@@ -110,7 +110,7 @@ def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw mirrored logistic noise: a label is + if the uniform draw U is below P(+)."""
+    """Draw logistic noise times −1, so that a uniform draw below P(+) gives the label +."""
     return -_law("logistic")(rng, size, scale)
 
 
@@ -261,7 +261,8 @@ _TABLE = (
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
-    # As objective perturbation, but Δ is the L∞ sensitivity (docs/proofs.md, 'Box noise').
+    # The cost is as for objective perturbation, but Δ is the L∞ sensitivity (docs/proofs.md, 'Box
+    # noise').
     Mechanism(
         BOX_PERTURBATION,
         "objective",
@@ -287,7 +288,7 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Return the mechanism of choices for a learner's parameter `mechanism`.
 
-    The parameter is ``auto``, or the name of a mechanism, which is returned.
+    The name of a mechanism is returned unchanged.
 
     ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
 
@@ -309,8 +310,8 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 
     `ends` are the ends of the pieces, in order; the first and the last, and so the interval, are
     public. `scores` has one score per piece. The probability of a point x is ∝ exp(η s(x)), η the
-    rate, on a public grid of `POINTS` points: the digits of the result do not reveal where the
-    score jumps, which depends on records.
+    rate, on a public grid of `POINTS` points. The grid hides where exactly the score jumps, which
+    depends on records.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     low, width = float(ends[0]), float(ends[-1] - ends[0])

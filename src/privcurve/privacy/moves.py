@@ -31,7 +31,8 @@ def add_up(numbers: Sequence[float]) -> float:
 def multiply_up(a: float, b: float) -> float:
     """Return a product of two nonnegative numbers, rounded up if it is not exact."""
     product = a * b
-    # Fractions take a hundred times longer than a product, and most factors are powers of two.
+    # A product with a power of two is exact. Most factors are powers of two, and the test with
+    # Fractions below takes a hundred times longer than a product.
     if math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5 or not math.isfinite(product):
         return product
     return product if Fraction(product) >= Fraction(a) * Fraction(b) else math.nextafter(
@@ -86,7 +87,7 @@ class Moves(NamedTuple):
         return cls.of(_widths(low, high))
 
     def within(self, other: Moves) -> Self:
-        """Return the smaller bound for each entry and norm; both bound the same vector."""
+        """Return, for each entry and norm, the smaller of two bounds on the same vector."""
         nearer = self if self.l2 <= other.l2 else other
         entries = np.minimum(self.entries, other.entries)
         return cast(Self, nearer._replace(entries=entries, l1=min(self.l1, other.l1)))
@@ -108,7 +109,7 @@ class Moves(NamedTuple):
         return type(self)(entries, add_up([self.l1, other.l1]), l2, 1.0)
 
     def loosened(self, error: float) -> Self:
-        """Return the bounds if each entry has an error of at most `error`; bounds of 0 stay 0."""
+        """Return the bounds plus an error of up to `error` in each entry; bounds of 0 stay 0."""
         if not error:
             return self
         moved = self.entries > 0

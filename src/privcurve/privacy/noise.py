@@ -1,7 +1,7 @@
-"""The calibration of announced mechanism calls to a budget.
+"""Calibrate the noise of announced mechanism calls to a budget.
 
-This module also makes what no learner announces: the statement of a private selection, and the
-noise of counts for a release or an evaluation.
+This module also makes the statement of a private selection, and the mechanism call of the noisy
+counts in a release or an evaluation. No learner announces these calls.
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ class Announced:
     calls : int
         Number of choices or numbers that one call charges together.
     parallel : str
-        Why it may charge them together: each reads another, disjoint part of the records.
+        Why one call may charge them together: names the disjoint parts of the records that they
+        read, such as ``the nodes of a tree``.
     source : str
         The proof of the sensitivity.
     by : str
-        Name of a mechanism that replaces the usual one; empty for the usual one.
+        Name of a mechanism of the call; if empty, `mechanism` chooses by δ and the kind of call.
     parts : int
-        Number by which the learner's paper divides the budget of a call, without need: the noise is
-        larger.
+        The learner's paper divides the budget of a call by this number, although the proof does not
+        need it: the noise is larger than necessary.
     sampled : float
         The rate q at which each record is in the Poisson batch (``Curator.batch``) whose sum a
         call releases; below 1 only for sums with δ > 0. `share` then refers to the cost that the
@@ -111,8 +112,8 @@ class Announced:
             raise ValueError(f"{self.what}: sampled must be a rate in (0, 1]; got {self.sampled}")
         if self.sampled < 1 and (self.choice or self.by or not self.is_derived):
             raise ValueError(
-                f"{self.what}: sampled must go with a sum of rows, which carries its sensitivity; "
-                "leave out l1, l2, score_range, margins, choice and by"
+                f"{self.what}: sampled must be 1 unless the call releases a sum of rows, whose "
+                "sensitivity is derived: leave out l1, l2, score_range, margins, choice and by"
             )
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
             raise ValueError(
@@ -135,7 +136,7 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def check_mechanism(self, pure: bool) -> None:
-        """Refuse (ValueError) a mechanism whose cost neither ε nor :meth:`cost` can express."""
+        """Raise ValueError if neither ε nor :meth:`cost` can express the cost of the mechanism."""
         if pure and self.sampled < 1:
             raise ValueError(
                 f"{self.what}: delta must be above 0 where batches are sampled: they are accounted "
@@ -303,9 +304,9 @@ def selection_statement(
     and `exclusions` are the union over all settings, as any setting may win.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
-    # Two of the usual exclusions are dropped. The choice of settings is private, so ε covers it.
-    # The score is a whole number, so floating-point arithmetic matters only in the trainings, and
-    # the settings' own exclusions name its effects there.
+    # Drop two of the usual exclusions. NOT_SELECTION: ε covers the choice of settings, which is
+    # private. NOT_FLOATS: scores are integers, so floating-point arithmetic matters only in the
+    # trainings, and `exclusions` names its effects there.
     others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",

@@ -321,7 +321,7 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
 
 
 class SealedParts:
-    """The parts of a private fit, which a learner can ask through :class:`Totals`, but not read."""
+    """The parts of a private fit: :class:`Totals` can query them, but no learner can read them."""
 
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
@@ -395,7 +395,7 @@ class SealedRecords(Records):
         return self._exact
 
     def as_batch(self, drawn: Records, name: str) -> SealedRecords:
-        """Seal `drawn`, a random sample of these records, and its size, as the batch `name`."""
+        """Seal `drawn`, a sample of these records, and its size; `name` names the batch."""
         codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
         made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
         made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name
@@ -503,7 +503,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            # not sealed, because the error is about files and machines, not about records
+            # do not seal this error: it depends on files and machines, not on records
             return error
 
     def _answer(self, question: str, *arguments: Any) -> Any:

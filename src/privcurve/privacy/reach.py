@@ -39,7 +39,7 @@ def steps_outside(code: CodeType) -> Iterator[dis.Instruction]:
 
 
 def refuse_outside(learner: str, loop: FunctionType, step: dis.Instruction) -> None:
-    """Refuse a kernel that sets an attribute or a global, or reads a mutable one."""
+    """Refuse a kernel that sets an attribute or a global, or that reads a mutable global."""
     remedy = "return it; pass what is read as an argument, or make it a tuple or a read-only array"
     if step.opname in _STORES:
         raise SealedError(

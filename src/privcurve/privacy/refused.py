@@ -42,14 +42,14 @@ class FitName(str):
 
 
 # A weak reference to the private fit that runs in this thread. Callbacks that an event loop
-# registers during the fit keep a copy of this context: with a plain reference, these copies would
-# look like a sealed value that the fit left behind.
+# registers during the fit keep a copy of this context, and the copies outlive the fit. A strong
+# reference in them would look like a sealed value that the fit left behind.
 _FIT: ContextVar[ReferenceType[FitName] | None] = ContextVar("fit", default=None)
 
 
 @contextmanager
 def fit_named(name: FitName) -> Iterator[None]:
-    """Make `name` the private fit of this thread, so that :func:`end_fit` can end it."""
+    """Store `name` as the private fit of this thread, so that :func:`end_fit` can end the fit."""
     token = _FIT.set(ref(name))
     try:
         yield

@@ -82,10 +82,10 @@ class Rows(Bounded):
         size: Moves | None = None,
         change: Moves | None = None,
     ) -> Rows:
-        """Return rows between `low` and `high`, with the bounds that follow (D1).
+        """Return rows with entries between `low` and `high`, and compute their other bounds (D1).
 
-        `size` bounds a row, and `change` the difference of two rows; both may be sharper than what
-        follows from `low` and `high`.
+        `size` bounds a row, and `change` the difference of two rows. Both are optional: they may be
+        sharper than the bounds that follow from `low` and `high`.
         """
         shape = values.shape[1:]
         least, most = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (low, high))
@@ -101,8 +101,8 @@ class Rows(Bounded):
             nearer = np.minimum(apart.entries, change.entries)
             apart = Moves.of(nearer).within(change)
         if not apart.is_zero:
-            # The difference of two rows has at most twice the norm of a row; if all entries have
-            # the same sign, the difference has at most √2 times the L2 norm (D2).
+            # The norm of the difference of two rows is at most twice the largest norm of a row. In
+            # L2 it is only √2 times as large if all entries of both rows have the same sign (D2).
             aligned = bool((least >= 0).all() or (most <= 0).all())
             factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
@@ -112,7 +112,7 @@ class Rows(Bounded):
 
     @staticmethod
     def like(values: NDArray[Any], of: Of, bounded: Rows) -> Rows:
-        """Return `values` as rows with the bounds of the rows `bounded`, which are not computed."""
+        """Return `values` as rows, and copy their bounds from the rows `bounded`."""
         made = Rows(values.view(), of.learner, 0)
         made._array.flags.writeable = False
         made._of, made._low, made._high = of, bounded._low, bounded._high
@@ -162,8 +162,9 @@ class Rows(Bounded):
         if all(type(part) in _BASIC for part in rest):
             values = self._array[index]
         else:
-            # NumPy may move the axis of records for lists of columns. So find the positions that
-            # the index selects from one row, and take these from every row.
+            # If the index has lists of columns, NumPy may move the axis of records. So find the
+            # positions that the index selects from one row, and take these positions from every
+            # row.
             n, size = len(self._array), self._low.size
             places = np.arange(size).reshape(self._low.shape)[others]
             flat = self._array.reshape(n, size)
@@ -205,7 +206,7 @@ class Rows(Bounded):
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
 
     def look_up(self, table: ArrayLike) -> Rows:
-        """Return the entry, or row, of a public table for the code of each record (D7)."""
+        """Return, for the code of each record, the entry or row of a public table (D7)."""
         numbers = np.asarray(table, dtype=np.float64)
         codes = self._codes(len(numbers))
         each = [Moves.of(np.abs(row)) for row in numbers]
@@ -247,7 +248,8 @@ class Rows(Bounded):
         total, bounds = self._added(codes._codes(n_codes), n_codes)
         size, change = bounds.size, bounds.change
         if not codes._bounds.change.is_zero:
-            # A replaced record leaves one cell and enters another, or changes within its cell.
+            # A replaced record moves from one cell to another (`moved`), or changes within its cell
+            # (`change`): take the larger bound.
             moved = Moves(
                 np.maximum(size.entries, change.entries), 2 * size.l1, size.factor, 2 * size.square
             )
@@ -278,14 +280,17 @@ class Rows(Bounded):
         return self._make(values, low, high, join_bounds([p._bounds for p in some]))
 
     def _mapped(self, function: Callable[[Any], Any], keeps: str) -> Rows:
-        """Return a monotone or even function of each number (D3); `keeps` is its property."""
+        """Return a monotone or even function of each number (D3).
+
+        `keeps` is a property of the function: LENGTHS, WHOLE or NOTHING.
+        """
         with np.errstate(all="ignore"):
             ends = np.stack([function(self._low), function(self._high)])
             low, high = ends.min(axis=0), ends.max(axis=0)
             if function in (np.abs, np.square):
                 low = np.where((self._low < 0) & (self._high > 0), 0.0, low)
             _require_finite(low, high)
-            # By rounding, a computed function may be slightly outside of its values at the ends.
+            # Because of rounding, a computed value may lie slightly outside of [low, high].
             values = np.clip(function(self._numbers()), low, high)
         if keeps == LENGTHS:
             return self._make(values, low, high, self._bounds)
@@ -318,9 +323,9 @@ class Rows(Bounded):
         return self._make(values, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def _side(self, one: Any) -> _Side | None:
-        """Return an operand: rows of the same records, or public numbers for all records.
+        """Return an operand: rows of the same records, or public numbers, equal for all records.
 
-        None for anything else.
+        Returns None for all other values.
         """
         if self._is_beside(one) and one.ndim == self.ndim:
             return _Side(one._numbers(), one._low, one._high, one._bounds)
@@ -329,7 +334,7 @@ class Rows(Bounded):
             return None
         if numbers.ndim == self.ndim:
             if len(numbers) != 1:
-                return None  # a number per record is not public
+                return None  # numbers that differ by record are not public
             numbers = numbers[0]
         bounds = Bounds(Moves.of(np.abs(numbers)), _still(numbers.shape), unit_of(numbers))
         return _Side(numbers, numbers, numbers, bounds)
@@ -354,10 +359,10 @@ class Rows(Bounded):
         return self._make(np.clip(values, low, high), low, high, bounds)
 
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
-        """Return the sum of all rows, or with `codes` one sum per code; and its bounds.
+        """Return the sum of all rows (with `codes`: one sum for each code), and the sum's bounds.
 
-        Rows are rounded to multiples of a public unit and added up as integers (D9). Bounds are for
-        one sum, so for a record that keeps its code.
+        Rows are rounded to multiples of a public unit and added up as integers (D9). With `codes`,
+        the bounds are for the sum of one code: they assume that a replaced record keeps its code.
         """
         most = float(np.maximum(-self._low, self._high).max(initial=0.0))
         (size, change, unit, *_), error = self._bounds, 0.0
@@ -419,9 +424,9 @@ def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
 def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
     """Return the bounds of `ufunc` of two operands with the bounds `a` and `b`.
 
-    Infinite bounds mean that no rule is better than the least and greatest values of the result,
-    which :meth:`Rows.make` uses, too. `apart` bounds the change by these values; `ends` has the
-    least and greatest values of both operands.
+    `apart` bounds the change by the least and greatest values of the result, and `ends` has the
+    least and greatest values of both operands. An infinite bound means that no rule gives a bound;
+    then :meth:`Rows.make` takes the bound that follows from the least and greatest values.
     """
     moving = (a.change.entries > 0) | (b.change.entries > 0)
     apart = Moves.of(np.where(moving, apart.entries, 0.0))
@@ -438,13 +443,13 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
         return Bounds(anything, apart, float(ufunc in _TESTS))
     by_b, by_a = (largest_of(side.size.entries) for side in (b, a))
     size = a.size.times(by_b).within(b.size.times(by_a))
-    # ab − a′b′ = (a − a′)b + a′(b − b′)
+    # The bound of the change follows from ab − a′b′ = (a − a′)b + a′(b − b′).
     shared = a.size.times(largest_of(b.change.entries)).within(b.change.times(by_a))
     change = a.change.times(by_b).plus(shared).within(apart)
     return Bounds(size, change, a.unit * b.unit)
 
 
-# Types of the parts of an index with which NumPy keeps the order of axes.
+# NumPy keeps the order of axes if all parts of an index have these types.
 _BASIC = {int, slice, type(None), type(Ellipsis)}
 
 _TESTS = {
@@ -459,8 +464,9 @@ def _tanhs(values: Any) -> Floats:
     return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
 
 
-# Properties of a function of one number: it preserves sizes and does not increase distances, so
-# all bounds stay; its values are integers; neither.
+# Properties of a function of one number. LENGTHS: it preserves absolute values and increases no
+# distance, so that the bounds of its argument hold for the result. WHOLE: its values are integers.
+# NOTHING: neither.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
 

@@ -27,7 +27,7 @@ NUMBER = "the number of records, if records may be added"
 
 
 class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of exact values of the fit of `_learner`; the axis `_rows` has a sealed length."""
+    """Exact values of a learner's fit. The length of the axis `_rows` is sealed, too."""
 
     __slots__ = ("_array", "_learner", "_rows")
 
@@ -101,7 +101,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
     def ravel(self) -> Sealed:
-        """Return the entries along one axis, as in NumPy."""
+        """Return the entries as a one-dimensional array, as in NumPy."""
         return self.reshape(-1)
 
     def reshape(self, *shape: Any) -> Sealed:
@@ -124,7 +124,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
         if rows is not None and np.ndim(values):
-            # The axis of rows, counted from the end as in broadcasting; length 1 always fits.
+            # Position of the axis of rows from the end: along it, public values have length 1.
             place = np.ndim(self._array[index]) - rows
             own = getattr(value, "_rows", None)
             fits = np.ndim(values) < place or np.shape(values)[-place] == 1
@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Find the axis by a trial on dummies of 2 and of 3 rows: only its length then differs.
+        # The results for dummies of 2 and of 3 rows differ only in the length of the axis of rows.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -202,11 +202,11 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
-        # Arguments after the array may be shapes, axes or indices, which must be public.
+        # The arguments after the array, such as shapes, axes or indices, must be public.
         others = inputs[1:] if function in _OF_ONE else ()
         if rule is None or (function is np.where and len(inputs) < 3) or has_sealed(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
-        # Further positional arguments may be an array to write into.
+        # A further positional argument might be `out`, an array to write into.
         if "out" in more or len(inputs) > 2 + (function in (np.where, np.clip)):
             self._refuse(f"np.{function.__name__} into an array, or with more positional arguments")
         if _sealed_names(more):
@@ -219,7 +219,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return seal(result, self._learner, rows)
 
     def _check_type(self, more: Mapping[str, Any]) -> None:
-        """Refuse a dtype of objects or texts, which reveals types of objects or sizes of texts."""
+        """Refuse a `dtype` of objects or texts: it reveals types of objects or lengths of texts."""
         wanted = more.get("dtype")
         if wanted is not None and not _is_of_numbers(np.dtype(wanted)):
             self._refuse("a result of objects or texts")
@@ -298,7 +298,7 @@ class Drawn(Sealed):
 
 
 def batches_of(values: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the batches of sealed values (also in tuples); "" is all records."""
+    """Return the names of the batches of sealed values, also in tuples; "" names all records."""
     return frozenset(getattr(one, "_batch", "") for one in _leaves(values)) or frozenset({""})
 
 
@@ -316,7 +316,7 @@ for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str"
 
 
 class Noise(Sealed):
-    """Noise that is charged; a loop wrapped by :func:`mechanism` adds its scores to it."""
+    """Noise that is charged already. A loop of :func:`mechanism` adds its scores to the noise."""
 
     __slots__ = ()
 
@@ -436,7 +436,7 @@ def _is_of_numbers(kind: np.dtype[Any]) -> bool:
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays, numbers, or sequences of them; `rows`: the axis of rows, or an axis for each."""
+    """Seal an array, a number, or a sequence of them; `rows` is the axis of rows, or each axis."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -463,19 +463,19 @@ def _seal_array(array: Any, learner: str, rows: int | None) -> Sealed:
 def kernel(function: Any = None, rows: Any = None) -> Any:
     """Wrap a function of exact values: open its sealed arguments, and seal its results.
 
-    If nothing is sealed, `function` is called directly. A kernel may write only into sealed arrays:
-    it gets copies of public ones, and may not use a mutable closure variable, default, object or
-    global of its module. Functions that it calls are not checked. A kernel that returns nothing is
+    If no argument is sealed, `function` is called directly. A kernel may write only into sealed
+    arrays: it gets copies of public arrays, and must not use mutable closure variables, defaults,
+    objects or globals. Functions that it calls are not checked. A kernel that returns nothing is
     annotated ``-> None``; other kernels must not return None, which could reveal exact values. The
-    shape and type of a result must depend only on public arguments, except for the number of rows.
+    shape and type of a result, except the number of rows, must depend only on public arguments.
 
     Parameters
     ----------
     function : callable
         Takes arrays, numbers and words, also in tuples; compiled, or in Python.
     rows : int, None or tuple
-        The axis of rows of the result; if the result is a tuple, one for each part. `WHOLE`: seal
-        the result as one object, as its shapes depend on values.
+        The axis of rows of the result, or a tuple with the axis of each item of the result. With
+        `WHOLE`, the result is sealed as one object, and its shapes may depend on values.
     """
     if function is None:
         return partial(kernel, rows=rows)
@@ -486,10 +486,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     beside += getattr(loop, "__defaults__", None) or ()
     beside += [*(getattr(loop, "__kwdefaults__", None) or {}).values()]
     remembers = any(map(can_change, [*beside, getattr(loop, "__self__", None)]))
-    # An object of a class with a Python `__call__` has attributes, which are mutable.
+    # A callable object of a Python class may store exact values in its attributes.
     remembers = remembers or isinstance(type(loop).__call__, FunctionType)
     cells = getattr(loop, "__closure__", None) or ()
-    # Numba compiles the globals of a loop as constants.
+    # A compiled loop needs no check of its globals: Numba compiles them as constants.
     plain = isinstance(loop, FunctionType) and not hasattr(function, "py_func")
     outside = list(steps_outside(loop.__code__)) if plain else []
     writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
@@ -540,8 +540,8 @@ take = kernel(np.take, rows=0)
 def mechanism(function: Any, released: bool = True) -> Any:
     """Wrap a compiled loop that adds its scores to the curator's noise, and chooses by the sums.
 
-    The loop's result is open, or sealed if it is not `released`; what it writes to public arrays is
-    open. The contract check watches these loops alone: it reads scores from their noise array.
+    The result of the loop is open if it is `released`, else sealed. Public arrays into which the
+    loop writes remain open. The contract check reads the scores of the loop from its noise array.
     """
 
     @wraps(function)

@@ -61,14 +61,14 @@ Start = bytes | int | Sequence[int]
 Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
-# Generators that may draw noise. Noise needs words of 64 random bits (two words of MT19937) and
-# fractions of 53; other generators may have fewer, and their noise would hide nothing.
+# Generators that may draw noise. Noise needs words of 64 random bits (MT19937 gives two words of
+# 32), and fractions of 53 bits. Other generators may give fewer bits: then noise hides nothing.
 KINDS = (
     np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937,
     ChaCha,
 )  # fmt: skip
-# A prefix of the hash that names a secret. Ids of runs contain the name: raise its number when
-# secret seeds get another generator.
+# Prefix of the text whose hash is the name of a secret. Ids of runs contain this name: increase the
+# number in the prefix when secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
 # A stream draws this many numbers of 32 bits to seed another stream.
 SEED = 4
@@ -112,8 +112,8 @@ def start_number(seed: Seed, digest: str) -> int:
     """Return the number that starts a random stream.
 
     `digest` is a hash, in hex, of the stream's purpose and of the seed's :func:`public_name`. For a
-    public seed the result is the digest as a number; for a secret one, nobody can compute it from
-    the digest without the secret.
+    public seed, the result is the digest as a number. For a secret seed, the result can't be
+    computed from the digest without the secret.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()

@@ -31,8 +31,8 @@ _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
-# `epsilon_that_spends` stops when a training spends between (1 − _NEAR)·ρ and the ρ that it may
-# spend.
+# If a training may spend ρ, `epsilon_that_spends` stops at an ε with which it spends at least (1 −
+# _NEAR)·ρ.
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
@@ -115,11 +115,11 @@ class Runs:
             at_none, at_half = self._ratios(middle, profile(middle))
             low, high = (middle, high) if at_none > at_half else (low, middle)
         ratio = max(self._ratios(high, profile(high)))
-        # (1 + η)·(−ln γ) bounds the logarithm of the ratio for any mechanism.
+        # For any mechanism, ln f′(u)/f′(u′) is at most (1 + η)·(−ln γ).
         return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return two numbers whose maximum is r in 'Private selection', 3, for ε₁ = `epsilon`."""
+        """Return two ratios; the larger one is r in 'Private selection', 3, for ε₁ = `epsilon`."""
         delta = min(1.0, delta)
         p = (1 - delta) * arithmetic.exp(-epsilon) / (1 + arithmetic.exp(-epsilon))
         gap = 1 - self.gamma

@@ -33,8 +33,8 @@ def epsilon_of_ledger(
     """Return the ε that the calls of a ledger cost together at δ, by an accountant.
 
     `near` is a guess of the result, which saves time. `neighbours` matters only for calls on
-    sampled batches. Accountants of pure privacy use the ε of each entry; the others use the
-    sharpest guarantee that an entry has.
+    sampled batches. Accountants of pure ε use the ε of each entry. The other accountants use the
+    sharpest guarantee that an entry states.
     """
     chosen = accountant_of(accountant)
     if chosen.name == BASIC:

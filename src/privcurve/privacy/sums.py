@@ -18,8 +18,8 @@ from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
 from privcurve.privacy.sealed import Sealed, batches_of, kernel, open_values
 
-# The most records of a sum, and the largest entry of a row in units of its grid: within both
-# limits, sums fit in 64 bits.
+# Maximum number of records in a sum, and maximum entry of a row in units of the row's grid. Within
+# both limits, sums fit in 64 bits.
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Integers up to here are exact in floating point; integers below 2^63 do not overflow.
 _EXACT = 2.0**53
@@ -39,8 +39,10 @@ class Bounds(NamedTuple):
 
     size: Moves  # bounds of what one record adds
     change: Moves  # bounds of the change if one record is replaced
-    unit: float  # a power of two: numbers are integer multiples of it; 0: any numbers
-    # Bound of the public numbers that were added to sums: rounding also depends on these numbers.
+    # all numbers are integer multiples of this power of two; 0 if there is no such unit
+    unit: float
+    # Largest absolute value of the public numbers that were added to the sums. They increase the
+    # sums, and so the rounding errors.
     shift: float = 0.0
     # The names of the sampled batches in the sums; the empty name means all records.
     batches: frozenset[str] = ALL
@@ -56,7 +58,7 @@ class Bounds(NamedTuple):
         return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
-        """Return what rounding can add to the distance of two results from −`most` to `most`."""
+        """Return the largest rounding error of the distance of two results in ±`most`."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:
@@ -84,7 +86,7 @@ def largest_of(numbers: Floats) -> float:
 
 
 def public_numbers(value: Any) -> Floats | None:
-    """Return public numbers as float64; None if the value is sealed or has other types.
+    """Return public numbers as float64; None if `value` is sealed, or has no numbers.
 
     Numbers with an absolute value below `LEAST` become 0.
     """
@@ -155,7 +157,7 @@ class Sum(Bounded):
         """
         bounds = bounds._replace(shift=bounds.shift + more)
         most = bounds.most
-        # Integers are not rounded, as long as they fit in 64 bits.
+        # Integers that fit in 64 bits are exact, so they have no rounding error.
         is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
         error = 0.0 if is_whole else steps * bounds.error(most)
         bounds = bounds.each(lambda moves: moves.loosened(error)) if error else bounds
@@ -255,7 +257,7 @@ class Sum(Bounded):
 
 
 def inverse_of(number: float) -> tuple[float, float]:
-    """Return |1/number|, rounded up, and its unit (0 if unknown)."""
+    """Return |1/number|, rounded up, and its unit (`Bounds.unit`)."""
     inverse = abs(1.0 / number)
     if math.frexp(inverse)[0] == 0.5:
         return inverse, unit_of(np.asarray(inverse))
@@ -263,10 +265,10 @@ def inverse_of(number: float) -> tuple[float, float]:
 
 
 class LoopSum(Sum):
-    """Sums of a loop that :func:`adds` or :func:`adds_in_parts` registers.
+    """Sums that a loop registered by :func:`adds` or :func:`adds_in_parts` has computed.
 
-    The function that was registered with the loop states the bounds. So they count as derived only
-    in learners of this project.
+    The bounds are those that the learner has registered with the loop, and nothing derives them
+    from the loop's code. So they count as derived only in learners of this project.
     """
 
     __slots__ = ()
@@ -308,12 +310,13 @@ LOOPS: dict[str, Any] = {}
 def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
     """Return the total of a loop as a `LoopSum`.
 
-    If there are several bounds, the total is a concatenation of as many sums: return their list.
+    If `bounds` is a sequence, `total` is a concatenation of sums, one for each item of `bounds`.
+    Then the result is a list of these sums.
     """
     if isinstance(bounds, Bounds):
         return LoopSum.make(total, learner, bounds)
     shapes = [part.size.entries.shape for part in bounds]
-    # The axis along which the loop has concatenated its sums.
+    # The axis along which the sums are concatenated: the first in which the shapes differ.
     axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
     start, parts = 0, []
     for shape, part in zip(shapes, bounds, strict=True):
@@ -325,8 +328,8 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
     """Return a decorator for a method that adds up the contributions of one part of the records.
 
-    `parts.Totals` calls such methods. `bounds` is as in :func:`adds`, but gets None in place of the
-    part.
+    `parts.Totals` calls such methods. `bounds` is called with the same arguments as the method,
+    except that None replaces `self`.
     """
 
     def register(loop: Any) -> Any:

@@ -42,9 +42,9 @@ AT_ONCE = 25
 class Attack:
     """The result of an attack.
 
-    `negative` and `positive` are the statistics (`_statistics`) of the fits with the first and with
-    the second value of the secret. The attack guesses the second value if the statistic is at least
-    `threshold`.
+    `negative` has a statistic (:func:`_statistics`) of each fit with the first value of the secret,
+    `positive` of each fit with the second value. The attack guesses the second value if the
+    statistic of a fit is at least `threshold`.
     """
 
     canary: str
@@ -77,7 +77,7 @@ class Attack:
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Return the rates of false positives and of true positives, one of each per threshold."""
+        """Return the false-positive rate and the true-positive rate at each threshold."""
         cuts = np.unique(np.r_[self.negative, self.positive])[::-1]
         false, true = (
             1 - np.searchsorted(np.sort(side), cuts) / len(side)
@@ -199,7 +199,7 @@ def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:
 
 
 def _canaries(table: Records) -> dict[str, Codes]:
-    """Return two canaries: one has the rarest bin of each column, one the most frequent bin."""
+    """Return two canaries: one in the rarest bin of each column, one in the most frequent."""
     counts = [
         np.bincount(table.codes[:, j], minlength=width)
         for j, width in enumerate(table.n_bins.tolist())
@@ -214,8 +214,9 @@ def _canaries(table: Records) -> dict[str, Codes]:
 def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator[Records]:
     """Yield two tables: one for each value of the secret.
 
-    `copies` copies of the canary replace the first records of `table`; for add-remove, the first of
-    the two tables has no canary.
+    In both tables, `copies` copies of the canary replace the first records of `table`. The copies
+    have the first label in the first table, and the second label in the second table. For
+    add-remove, the first table has no copies.
     """
     rows = np.tile(codes, (copies, 1))
     rest = table._replace(
@@ -237,7 +238,10 @@ def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator
 def _statistics(
     estimator: Any, side: Records, codes: Codes, n: int, rng: np.random.Generator
 ) -> Iterator[float]:
-    """Yield the statistic of each of `n` fits: the canary's score for the second label."""
+    """Yield a statistic of each of `n` fits.
+
+    It is the score that the fitted model gives to the canary for the second label.
+    """
     for model in fits(estimator, side, n, rng):
         score = model.score_codes(codes[None])[0]
         yield float(score if np.ndim(score) == 0 else score[1] - score[0])

@@ -70,7 +70,7 @@ class Price:
     public: tuple[str, ...] | None = ()
 
     def convert(self, relation: str) -> Price | None:
-        """Return the price for another relation; None if the guarantee does not extend to it."""
+        """Return the price for another relation; None if the guarantee implies none for it."""
         if words.implies(self.neighbours, relation):
             return Price(self.epsilon, self.delta, relation, self.unit)
         if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):
@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The neighbours in words; if they differ in the records of a person, with this unit."""
+        """The relation of neighbours in words, with the unit of protection if it is a person."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
@@ -163,13 +163,13 @@ def total(prices: Sequence[Price], neighbours: str) -> Price:
     stated = [price for price in converted if price is not None]
     if len(stated) < len(converted):
         return Price(math.inf, 0.0, neighbours, unit)
-    # A larger δ than 1 says no more: every mechanism is (0, 1)-DP.
+    # Report a δ above 1 as 1: every mechanism is (0, 1)-DP.
     delta = min(1.0, math.fsum(price.delta for price in stated))
     return Price(math.fsum(price.epsilon for price in stated), delta, neighbours, unit)
 
 
 def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
-    """Return the total price of all releases, for each relation that a release or the budget has.
+    """Return the total price of all releases, once for each relation of the releases or the budget.
 
     Card, terminal and ledger all state these totals. A budget without a limit has the relation
     ``replace-one``. Relations are in the order of ``privacy.budget.NEIGHBOURS``.
@@ -194,7 +194,7 @@ class Release:
     price: Price
     # `reserved` (the release began), `done` or `failed`. In each state, the price is spent.
     state: str
-    facts: Mapping[str, Any]  # the other keys of its two lines in the ledger
+    facts: Mapping[str, Any]  # other keys of the first and last line of the release
     n_comparisons: int = 0  # number of comparisons of learners before this release
 
 
@@ -262,7 +262,7 @@ class BudgetLedger:
     def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
         """Raise BudgetError or LedgerError if the ledger must refuse a release at `price`.
 
-        With `large_delta` the deltas of all releases may add up to 1 or more.
+        Without `large_delta`, a release is refused if the deltas of all releases would reach 1.
         """
         self._check(self.releases(), budget, price, large_delta)
 

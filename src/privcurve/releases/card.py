@@ -39,7 +39,7 @@ MOST_CATEGORIES = 8
 # A card draws only this many shapes (the effects of columns on the score), the most important ones.
 MOST_SHAPES = 5
 
-# Keys of `about` in a description, with their titles on the card.
+# The keys of the entry `about` of a description, each with its title on the card.
 ABOUT_WHOM = {
     "owner": "who",
     "contact": "contact",
@@ -175,7 +175,7 @@ def _describe_neighbours(released: Released) -> str:
 
 
 def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
-    """Yield a row with the candidates of a private choice; their scores are not released."""
+    """Yield a row that names the candidates of a private choice; no row without such a choice."""
     request = released.request
     if not is_choice(request.learner):
         return
@@ -249,8 +249,8 @@ def explain_price(price: Price) -> str:
         words.PRIVATE_COLUMNS: (
             f"Of what is private in {them} they know two possibilities, each as likely."
         ),
-        # The secret is whether a record is in the dataset, not whether it trained the model: a
-        # record that is held out answers a query, too.
+        # Do not write "trained the model": the guarantee covers held-out records, too, as the query
+        # on the hold-out depends on them.
         words.ADD_REMOVE: f"Whether {are} among the records at all is as likely as not.",
     }[price.neighbours]
     return (
@@ -386,7 +386,7 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Text]:
-    """Explain why the hold-out shows an effect although no test of a single column does."""
+    """Explain why the hold-out favours a model in which no test of a column finds an effect."""
     judged = released.judgement
     if judged is not None and judged.better == YES and explanation.is_like_constant:
         yield Text(
@@ -412,9 +412,9 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
-    """Yield tables of the score that each value of a column adds.
+    """Yield, for each column, a table of what each value of the column adds to the score.
 
-    A model that is not a sum over columns is described in words first.
+    If the model is not a sum over columns, a description of the model precedes the tables.
     """
     if not explanation.is_sum:
         yield Code(_describe_model(released))
@@ -460,7 +460,7 @@ def _describe_model(released: Released) -> str:
 
 
 def _list_calls(released: Released) -> Iterator[Block]:
-    """Yield a table of the mechanism calls of the fit; equal calls with other names share a row."""
+    """Yield a table of the fit's mechanism calls; calls that differ only in name share a row."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in released.fit_statement.ledger:
         entry = replace(entry, what=name_columns(entry.what, released.domain.names))

@@ -37,7 +37,7 @@ class Choice:
 
     request: Request  # the request with the learner `tuned` in place of `choose`
     titles: tuple[str, ...]  # names of the candidates
-    prices: tuple[float, ...]  # for each candidate, the ε of one training, for one record
+    prices: tuple[float, ...]  # by candidate: the ε of one training, which protects one record
     left_out: tuple[str, ...]  # learners that do not suit the request's δ, with the reason
     runs: float  # expected number of trainings
 
@@ -81,8 +81,8 @@ def choice(request: Request, description: Description) -> Choice:
         if len(suited) < 2:
             raise ReleaseError(
                 f"{description.name}: for {n_classes} classes, with delta = {request.delta:g}, "
-                f"there is only {', '.join(suited)} to choose from: release that with all of "
-                "epsilon, or give a delta above 0"
+                f"only {', '.join(suited)} is suited, so there is nothing to choose: release its "
+                "model with the entire epsilon, or give a delta above 0"
             )
         settings = [
             {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
@@ -131,7 +131,7 @@ def closing_sentence(released: Released) -> str:
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Return names of candidates: the learner, with settings if several candidates share it."""
+    """Return names of candidates: the learner, with the settings if others have this learner."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

@@ -53,8 +53,9 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-# Numbers of records of the two files, ε, and the share of held-out records: all are large enough
-# for the measures of the model to exceed their noise.
+# N and N_TEST are the numbers of records of the training and of the test file, EPSILON is ε, and
+# HOLDOUT is the share of held-out records. All are so large that the measures of the model exceed
+# their noise.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
 # Name of the ledger entry of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
@@ -76,11 +77,12 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-# Number of records of each person in the table, and the maximum that a training takes of them.
+# LINES is the number of records of each person in the table, AT_MOST the maximum number of them
+# that a training uses.
 LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
-# Kinds of the description, and the keys that each kind changes. To save time, only the learner
-# `OF_ALL_KINDS` is tried with all kinds, other learners with the first.
+# Variants of `DESCRIPTION`: for each variant, the keys that it changes. To save time, only the
+# learner `OF_ALL_KINDS` is tried with all variants; other learners are tried with `DESCRIPTION`.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
@@ -100,7 +102,7 @@ Line = tuple[Any, ...]
 
 
 def requests(learner: str) -> Iterator[tuple[Request, str]]:
-    """Yield the requests to check for a learner, each with a key of `KINDS`.
+    """Yield the requests to check for a learner, each with a variant of the description (`KINDS`).
 
     There is a request for each neighbouring relation that the learner supports, with δ = 0 and with
     δ > 0 if it supports them. `learner` may also be ``choose``. Raises ValueError if the learner
@@ -139,7 +141,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         leaders, first = _release(request, kind, _one(), [], streams)
         followers, second = _release(request, kind, _other(relation), leaders, streams)
         if len(followers) < len(leaders):
-            raise BreachError(CONTROL, "one side has fewer curators")
+            raise BreachError(CONTROL, "the second release uses fewer curators")
         for name, text in first.items():
             for k, (one, other) in enumerate(_lines(text, second[name]), 1):
                 if one != other:
@@ -148,8 +150,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         n_lines, n_kept = (LINES, AT_MOST) if kind == PERSONS else (1, 1)
         changed = set[bool]()
         for n_before in range(N // n_lines):
-            # Try two neighbours: one differs in the last training record, the other in the last
-            # held-out record.
+            # Try two neighbouring tables: the first differs in a record of one part (training or
+            # hold-out), the second in a record of the other part.
             place = (N // n_lines - 1 - n_before) * n_kept
             held = bool(public_split(np.array([place]), HOLDOUT)[0])
             if held in changed or (changed and relation == ADD_REMOVE):
@@ -221,7 +223,7 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
 
 
 def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line], list[Line]]:
-    """Return the tables of :func:`_one`, but with `n_lines` records of one person changed in each.
+    """Return the tables of :func:`_one`; in each, `n_lines` records of one person are changed.
 
     In the training table, `n_after` records follow the changed ones; in the test table, the changed
     records are the last. Under add-remove, the last `n_lines` records of both tables are left out.
@@ -249,7 +251,7 @@ def _folder_of(relation: str, kind: str, tables: Mapping[str, list[Line]]) -> It
         kept = {name: n * AT_MOST // LINES for name, n in kept.items()}
     description |= {"n_rows": kept[TABLE], "n_test": kept[TEST]}
     if relation == PRIVATE_COLUMNS:
-        # Leave out the budget, which can't be for private-columns neighbours.
+        # Give no budget: a budget can't be for private-columns neighbours.
         description |= {"public": ["town"], "public_label": True}
     else:
         description["budget"] = {"epsilon": 9, "delta": 0.5, "neighbours": relation}
@@ -274,7 +276,7 @@ def _release(
     """Make a release with replays as curators; return the replays, and the released texts by name.
 
     The replays repeat the answers of `leaders`, if there are any. `streams` has the states of the
-    random streams of all curators so far: a new curator must not use one of them again.
+    random streams of all curators so far: a new curator must have another stream.
     """
     used: list[Replay] = []
 
@@ -284,7 +286,7 @@ def _release(
             raise BreachError(NOISE, "two curators of releases have the same stream of noise")
         streams.add(state)
         if leaders and k >= len(leaders):
-            raise BreachError(CONTROL, "one side has more curators")
+            raise BreachError(CONTROL, "the second release uses more curators")
         used.append(Replay([k], leaders[k] if leaders else None))
         return used[-1]
 
@@ -330,7 +332,7 @@ def _release(
             raise BreachError(CONTROL, why) from error
     for replay in used:
         replay.close()
-        if replay.statement is None:  # this curator answers outside of a fit
+        if replay.statement is None:  # answers outside of a fit have no statement yet
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement(
                 "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD

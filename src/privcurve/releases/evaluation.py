@@ -42,7 +42,7 @@ UNMEASURED: Measure = (math.nan, math.nan)
 
 
 class Answers(NamedTuple):
-    """The labels of records, and the answers and scores of a model for these records."""
+    """The labels of records, and a model's predicted classes (answers) and scores for them."""
 
     groups: tuple[str, ...]  # names of the groups
     group: Ints  # (n_rows,): position of the record's group
@@ -57,7 +57,7 @@ class Answers(NamedTuple):
         return 2 if self.scores.ndim == 1 else self.scores.shape[1]
 
     def select(self, rows: Bools) -> Answers:
-        """Return the answers about the records in `rows`, a mask of shape (n_rows,)."""
+        """Return the answers for the records that the mask `rows`, of shape (n_rows,), selects."""
         chances = None if self.chances is None else self.chances[rows]
         label, answer, scores = self.label[rows], self.answer[rows], self.scores[rows]
         return Answers(self.groups, self.group[rows], label, answer, scores, chances)
@@ -161,10 +161,10 @@ def ask(
 
 
 def _place_spellings(places: dict[str, int]) -> dict[str, int]:
-    """Return the position of a class by each spelling of its label.
+    """Return a mapping from each spelling of a label to the position of its class.
 
-    `places` has the spellings of the training files. If the two classes are truth values, the
-    result adds all other spellings of truth values.
+    `places` is this mapping for the spellings in the training files. If the two classes are truth
+    values, the function adds all other spellings of truth values.
     """
     places_of = {
         truth: {places[t] for t in texts if t in places} for truth, texts in TRUTHS.items()
@@ -354,9 +354,9 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
         if n <= 0:
             return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
-        # The sum of all counts is the denominator, the sum of `n_cells` of them the numerator.
-        # Noise z in one of these `n_cells` changes the share by z(1 − share)/n, noise z in another
-        # count by −z·share/n.
+        # The share is the sum of `n_cells` counts, divided by the sum n of all counts. Noise z in
+        # one of the `n_cells` counts changes the share by z(1 − share)/n; noise z in any other
+        # count changes it by −z·share/n.
         rest, noise = 1 - value, spread / n
         n_others = n_classes * n_classes - n_cells
         weight = n_cells * (rest * rest) + n_others * (value * value)

@@ -69,7 +69,7 @@ def check_complete(ledger: BudgetLedger, description: Description) -> None:
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
     """Raise ReleaseError if a numbered folder belongs to no release in the ledger.
 
-    `output` is an exception, and so are the folders that releases in the ledger name.
+    The check skips the folder `output`, and the folders that releases in the ledger name.
     """
     releases = ledger.releases()
     folders = [release.facts["folder"] for release in releases if "folder" in release.facts]
@@ -205,9 +205,10 @@ class Traces:
 
 
 def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
-    """Return the message that the records of `dataset` have releases in the ledger of `other`.
+    """Return the error message that another ledger has releases of the same records.
 
-    `there` is the place of that ledger, as the end of the message.
+    The records of `dataset` are also the records of `other`, which has the ledger `ledger`. `there`
+    completes the message: it says where to release `other`.
     """
     return (
         f"the file of {records!r} is also the file of {other!r}, whose ledger, {ledger}, has "
@@ -221,7 +222,7 @@ def _read(path: Path) -> Trace:
         content = json.loads(path.read_text(encoding="utf-8"))
         heads = content["heads"]
         if not heads:
-            raise ValueError("it names no state of the ledger")
+            raise ValueError("its list of digests (heads) is empty")
         return Trace(
             content["ledger"],
             content["records"],

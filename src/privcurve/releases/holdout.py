@@ -29,7 +29,7 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.judgement import Judgement, judge, score_bins
 from privcurve.releases.request import Request
 
-# Seed of the public split: the k-th number of the generator decides on row k.
+# Seed of the public split: the k-th random number decides whether row k is held out.
 PUBLIC_SEED = 20261129
 
 WHAT = "counts of the hold-out by label and bin of the score"
@@ -37,7 +37,7 @@ WHAT = "counts of the hold-out by label and bin of the score"
 
 @dataclass(frozen=True)
 class Parts:
-    """The two parts of the training records; each record is in exactly one part."""
+    """The two disjoint parts of the records: the records that train the model, and the hold-out."""
 
     train: NDArray[np.intp]  # positions among the encoded records, in increasing order
     held: NDArray[np.intp]  # positions of the held-out records, in increasing order
@@ -71,12 +71,12 @@ def read_places(
 ) -> NDArray[np.intp]:
     """Return for each encoded record its row number in the raw file, from 0.
 
-    With a unit it is the number of the first row of the record's person, as in
-    :func:`~privcurve.datasets.load.load_places`. Raises ReleaseError if the raw file has changed
-    since it was encoded.
+    If the description has a unit, a record gets the row number of the first record of its person,
+    as in :func:`~privcurve.datasets.load.load_places`. Raises ReleaseError if the raw file has
+    changed since it was encoded.
     """
     if description.unit is None and not description.records.balance:
-        # The encoded records are all rows of the file or its first rows: positions = row numbers.
+        # The encoded records are all rows or the first rows of the file, in the same order.
         return np.arange(data.n_rows)
     checksum, places = load_places(description.name, watch)
     if checksum != data.checksum:
@@ -96,7 +96,7 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
     """
     if request.relation == ADD_REMOVE:
         assert coins is not None
-        # Each record (with a unit: each person) has one secret coin.
+        # Each record has a secret coin; with a unit, all records of a person share one coin.
         units = np.unique(places, return_inverse=True)[1]
         held = np.asarray(coins.random(len(places))[units] < request.holdout)
     else:

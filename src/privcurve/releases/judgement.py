@@ -1,4 +1,4 @@
-"""Measure a model by noisy counts of held-out records, by label and bin of the score.
+"""Measure a model on held-out records, from noisy counts of the records by label and score bin.
 
 The cut points of the bins follow from the released model and from public facts. All measures and
 their margins (±) are computed from the noisy counts (post-processing, which costs no privacy).
@@ -16,8 +16,8 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score (BINS). Their cut points are quantiles of the scores of made-up
-# records (CELLS of them).
+# BINS is the number of bins of the score. Their cut points are quantiles of the scores of CELLS
+# made-up records.
 BINS = 32
 CELLS = 2**13
 
@@ -64,7 +64,10 @@ class Measure:
 
 
 def places_of(margin: float, least: int = 2) -> int:
-    """Return how many decimals show the first digit of a margin: at least `least`, at most 4."""
+    """Return the number of decimals that show the first nonzero digit of a margin.
+
+    The result is at least `least`, and at most 4.
+    """
     if not margin > 0:
         return 4
     exponent = int(f"{margin:.0e}".partition("e")[2])
@@ -102,7 +105,10 @@ class Judgement:
 
     @property
     def better(self) -> str:
-        """Whether the model beats the base rate: ``YES``, ``NO`` or ``CANNOT_BE_TOLD``."""
+        """Whether the model beats the base rate: ``YES``, ``NO`` or ``CANNOT_BE_TOLD``.
+
+        The last value means that the gain is within its margin, or not measured.
+        """
         if self.gain is None:
             return CANNOT_BE_TOLD
         if self.gain.value > self.gain.margin:
@@ -150,11 +156,11 @@ class ScoreBins:
 
 
 def _place(learner: Any, codes: Codes) -> Floats:
-    """Return the value of each record that determines its bin (:class:`ScoreBins`).
+    """Return the values that determine the bin of each record (:class:`ScoreBins`).
 
-    For two classes, the value is the score; the result has the shape (n,). For more classes, there
-    is a value for each class: the probability or, if the model has none, 1 for the predicted class
-    and 0 for others; the result has the shape (n, n_classes).
+    For two classes, the result has the shape (n,): the score of each record. For more classes, it
+    has the shape (n, n_classes): the probability of each class or, if the model has no
+    probabilities, 1 for the predicted class and 0 for the others.
     """
     scores: Floats = learner.score_codes(codes)
     if scores.ndim == 1:
@@ -309,8 +315,9 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
     """Return the mean of a value over all records, with its standard errors.
 
-    `counts` has the noisy number of records in each cell, and `values` (of the same shape) the
-    value of these records. The standard error from noise includes the noise in the total number.
+    `counts` has the noisy number of records in each cell; `values`, of the same shape, has the
+    value that all records of the cell have. The standard error from noise includes the noise in the
+    total number of records.
     """
     n = float(counts.sum())
     mean = float((values * counts).sum() / n)
@@ -323,12 +330,12 @@ def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0
 def _hidden_loss(counts: Floats, spreads: Floats) -> float:
     """Bound the error of the mean log-loss from replacing each record's loss by its bin's mean.
 
-    For two classes, the bound adds two errors in each bin. First, all records of the bin may be on
-    the same side of its mean score, by at most half the width of the bin: this raises the loss of
-    one label and lowers the loss of the other. Second, if the odds of the model are right, records
-    of the positive label have higher scores than others, by a twelfth of the squared width (in
-    log-odds). For more classes, the bound assumes that the density of records in a bin rises or
-    falls at most linearly: then the error of a mean is at most a sixth of the range of the loss.
+    For two classes, the bound adds two errors in each bin. First, the mean score of the records may
+    differ from the bin's mean by up to half the width of the bin: this raises the loss of one label
+    and lowers the loss of the other. Second, if the odds of the model are right, positive records
+    have a higher mean score than negative records, by a twelfth of the squared width (in log-odds).
+    For more classes, the bound assumes that the density of records in a bin rises or falls at most
+    linearly: then the error of a mean is at most a sixth of the range of the loss.
     """
     sizes = np.maximum(counts, 0.0)
     n = float(sizes.sum())
@@ -343,8 +350,9 @@ def _hidden_loss(counts: Floats, spreads: Floats) -> float:
 def _area(counts: Floats, deviation: float) -> Measure:
     """Return the area under the ROC curve; a positive and a negative record in one bin are a tie.
 
-    The error of binning is 1/6 of the share of such pairs, as the odds within a bin rise by a
-    limited factor. (If the score sorted all these pairs rightly, the error would be 1/2.)
+    The error of binning is 1/6 of the share of tied pairs, as the odds rise only by a limited
+    factor within a bin. (If the score ordered all tied pairs correctly, the error would be 1/2 of
+    this share.)
     """
     negative, positive = counts
     n_negative, n_positive = float(negative.sum()), float(positive.sum())

@@ -172,7 +172,8 @@ def release(
                 entry = ledger.resume(unfinished, facts)
         # Always make the numbered folder: if the ledger is lost, it shows that a release began.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
-        # Read the ledger again: other releases may have begun since a resumed release was reserved.
+        # Read the ledger only now: if this release is resumed, others may have begun since its
+        # first attempt.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)
 
         identity = (request, data.checksum, run_seed, entry.number, token)
@@ -334,7 +335,7 @@ def _load_data(
 
 
 def _collect_facts(request: Request, data: Dataset | PartedDataset) -> dict[str, Any]:
-    """Return what the ledger stores of a release in addition to price, seed and token."""
+    """Return what the ledger stores about a release, apart from its price, seed and token."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
@@ -433,7 +434,7 @@ def _check_statement(request: Request, statement: PrivacyStatement) -> None:
 
 
 def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
-    """Return the statement of the same model if its seed is public: ε is infinite."""
+    """Return the statement that the model has if its seed is public: ε is infinite."""
     return dataclasses.replace(
         PrivacyStatement.not_private(statement.learner),
         neighbours=statement.neighbours,

@@ -100,7 +100,7 @@ class Request:
 
     @property
     def epsilon_of_query(self) -> float:
-        """The ε of the query on the hold-out, for one record."""
+        """The ε of the query on the hold-out, with which it protects one record."""
         return self.budget_of_record[0]
 
     @property
@@ -171,8 +171,9 @@ def check_parts(request: Request, description: Description) -> None:
 def _check_description(request: Request, description: Description) -> None:
     """Raise ReleaseError if `records` or `parser` of a description breaks the guarantee.
 
-    By a rule of `records`, one private record can decide which other records train. The model file
-    contains the parser, and so the number of records if the parser has it.
+    The key `records` selects records (`balance`, `first`), so one private record may decide which
+    other records train. The model file contains the parser, and so the number of records if the
+    parser has it.
     """
     if description.public_benchmark:
         return
@@ -190,8 +191,8 @@ def _check_description(request: Request, description: Description) -> None:
             f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
         )
     if description.records.first and request.unit and request.relation == words.REPLACE_ONE:
-        # Neighbours may differ in the number of a person's records, so `first` may cut at another
-        # place.
+        # Neighbours may differ in the number of records of a person. Then `first` may select
+        # different records of other persons.
         raise ReleaseError(
             f"records: first of {description.name} lets one {request.unit.column} with many "
             "records push other records out: leave it out"
@@ -256,7 +257,8 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
         if (stated := learner.privacy_.neighbours) != request.relation:
-            # The relation may depend on settings: it changes, for example, if no column is public.
+            # The relation of the statement may depend on the settings, e.g. on whether a column is
+            # public.
             raise ValueError(
                 f"neighbours must be {request.relation!r}; got {stated!r} from these settings"
             )

@@ -30,7 +30,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
-# Leave out claims to be attacked by tables of canaries: `_canaries` makes these claims.
+# `recipe` without the claims to be attacked by tables of canaries, which `_canaries` makes.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
@@ -67,7 +67,8 @@ def _counts() -> Iterator[Claim]:
     three = {"n_classes": 3}
     yield claim_by_answers("privgam", PROVED, three, of_three_classes)
     yield claim_by_fits("privgam", PROVED, three, 200, of_three_classes, DELTA)
-    # For these tables, the canary's score adds up all that the fit releases about the canary.
+    # For the tables of `in_crowds`, the canary's score adds up all released values that depend on
+    # the canary.
     scores = sample_canary_scores
     yield claim_by_fits("privgam", PROVED, {}, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 

@@ -48,8 +48,8 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner can choose.
 
-    The learner determines the mechanism and the noise, but :func:`round_scores` computes the errors
-    of literals: it is other code than the learner's kernel, which the audit tests.
+    The mechanism and the noise are those of the learner. But :func:`round_scores` computes the
+    errors of literals, independently of the learner's kernel, which the audit tests.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise

@@ -1,7 +1,8 @@
 """Make pairs of neighbouring tables for attacks.
 
-A function takes a claim and a real dataset (`target`), which most pairs do not use. A record
-"moves" if it has other bins, and perhaps another label, in the second table of a pair.
+Each function takes a claim and a real dataset, `target`; most functions make tables without using
+`target`. A record "moves" if its bins, and perhaps its label, differ between the two tables of a
+pair.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ SMALL = 200
 def several(c: Claim, target: Target) -> list[Pair]:
     """Return five pairs for any learner, as different learners fail on different pairs.
 
-    The tables have a record alone in three bins; two records, one of which swaps its columns; equal
-    records with balanced labels; equal records with a training error of 0 on one side only; and
-    distinct rows in three bins.
+    The tables of the five pairs have: a single record; two records, one of which swaps its values;
+    equal records with balanced labels; equal records that a model can predict without an error on
+    one side only; distinct records in three bins.
     """
     flips = flipped_balance(9, 0), flipped_constant(6)
     return [lone_record(3), cross_columns(), *flips, three_codes()]
@@ -82,12 +83,12 @@ def four_constant(c: Claim, target: Target) -> list[Pair]:
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of tables: the label of one record flips; others share the bins of this record.
+    """Return a pair in which a label flips, of a record whose bins many other records share.
 
-    In each column, a different group of equal records has the bin of this record. The groups have
-    balanced labels, and are so large that noise hardly changes their sums; even more records fix
-    the intercept. So apart from noise, the released value of each bin of this record depends only
-    on the record's label, and the record's score adds up these values.
+    In each column, a different group of equal records has the bin of the flipped record. The groups
+    have balanced labels, and are so large that noise hardly changes their sums; an even larger
+    group fixes the intercept. So apart from noise, the released value of each of the three bins
+    depends only on the flipped label, and the score of the flipped record adds up these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]

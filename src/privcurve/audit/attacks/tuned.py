@@ -64,7 +64,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     widest = float(max(abs(plus - minus) for plus, minus in sides) + 1)
     losses = []
     for plus, minus in sides:
-        # The probability that a run's margin has the wrong sign.
+        # The probability that the noise of a run changes the sign of the margin.
         p = np.exp(-rate * abs(plus - minus)) / 2
         positive = 1 - p if plus > minus else p
         above = positive * tail_probability(units - UNITS * plus, budget.score_scale)

@@ -22,7 +22,7 @@ from privcurve.learners.additive.decoder import read_weights
 
 # The trained weights of the network of standard errors, from `decoder/errors.py`.
 FILE = Path(__file__).with_name("errors.npz")
-SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
+SHA256 = "2f783caabc9183e5081afe3fa82f9512936f477f730759df9444ba9f4b7cbfcf"
 # Bounds of the logarithm of a standard error. The network's outputs are clipped to these bounds, so
 # that no input gives an extreme error.
 SMALLEST, LARGEST = -6.0, 3.0

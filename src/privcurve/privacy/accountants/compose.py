@@ -94,23 +94,23 @@ class Accountant:
 
     name: str
     description: str
-    # Returns whether the accountant can compose given costs, at some δ.
+    # Returns whether the accountant can compose the given costs, for at least one δ.
     fits: Callable[[Costs], bool]
     # Either `epsilon(costs, delta)` or `delta(costs, epsilon)` is given, and the other is None.
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
     # Whether the accountant uses only the pure ε of each call.
     pure: bool = False
-    # Whether δ must be above 0. The accountants in `ACCOUNTANTS` that allow δ = 0 add up values of
-    # ε, so that their result is in proportion to the noise rates.
+    # Whether δ must be above 0. The accountants in `ACCOUNTANTS` that allow δ = 0 add up pure ε: so
+    # their result is in proportion to the noise rates.
     needs_delta: bool = True
     # Whether the search for noise tries the accountant; False if another accountant is never worse.
     best: bool = True
     # Whether an evaluation takes milliseconds. Then the search starts at the result of faster
     # accountants, to save evaluations.
     slow: bool = False
-    # The search multiplies noise rates by this factor below 1, to cover the error of the search and
-    # rounding errors of δ.
+    # The search for noise multiplies the noise rates it finds by this factor below 1. The factor
+    # covers the error of the search and the rounding errors of δ.
     safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:

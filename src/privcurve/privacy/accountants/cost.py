@@ -63,7 +63,7 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# The relative error of `solve`, and the factor that noise rates are multiplied by to cover it.
+# TOLERANCE is the relative error of `solve`. Noise rates are multiplied by SAFETY to cover it.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
@@ -71,9 +71,9 @@ SAFETY = 1 - 3e-11
 def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
     """Convert the cost of Gaussian calls on all records to the cost on Poisson batches.
 
-    `rate` is the sampling rate; at 1 the cost is returned unchanged. `cost.amount` must be the
-    sensitivity divided by σ: under replace-one, the sensitivity is twice the largest contribution
-    of a record.
+    `rate` is the sampling rate; at a rate of 1 the cost is returned unchanged. `cost.amount` must
+    be the sensitivity divided by σ. Under replace-one, this sensitivity must be twice the largest
+    contribution of a record.
     """
     if rate == 1:
         return cost

@@ -1,8 +1,7 @@
 """Compute one backward step of the game in `bounded_range.py`, in compiled loops.
 
 The notation is as in that file: V_j is a value of the game, and W an upper bound. Noise rates, and
-so
-stored results, depend on every bit of V. So this file must use the same operations in the same
+so stored results, depend on every bit of V. So this file must use the same operations in the same
 order as a reference implementation in the tests.
 """
 
@@ -71,7 +70,8 @@ def _pieces_with_peaks(
     A piece is the part of W between two neighbouring grid points, on which W is linear in u. If s
     is grid point i, and t is strictly between jh and (j + 1)h, then s − t lies in piece l = i +
     steps − j − 1, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l, W(u) is
-    intercept + slope · u/u_l. Returns the indices l, and A/B · e^{−ε₀−(j+1)h} for each.
+    intercept + slope · u/u_l. Returns the indices l of the pieces, and for each piece the number
+    A/B · e^{−ε₀−(j+1)h}.
     """
     slope = np.empty(len(before) - 1)
     for k in range(len(slope)):
@@ -94,7 +94,7 @@ def _pieces_with_peaks(
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Find the maxima inside pieces; return the piece, point i, (j + 1)h − t and t − ε₀ of each."""
+    """Find the maxima inside pieces; return piece, i, (j + 1)h − t and t − ε₀ of each maximum."""
     h = bounded_range / steps
     most = 2 * len(pieces)
     inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -128,8 +128,8 @@ def _raise(
 ) -> None:
     """Raise each value in `after` to the largest maximum that `_peaks` returns for its point.
 
-    For each maximum, `shares` has the weight of the right end of its piece in the linear
-    interpolation, and `chances` has p_t.
+    For each maximum, `chances` has p_t, and `shares` has the weight of the right end of the piece:
+    W is interpolated linearly between the two ends of the piece.
     """
     for n in range(len(pieces)):
         k, share, p = pieces[n], shares[n], chances[n]

@@ -31,7 +31,7 @@ MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
 # Maximum number of grid points for the loss of one call, and for the total loss. If a grid would
 # have more points, its step is made larger.
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
-# ln of the tilted probability that may lie outside the grid on each side; the bound on δ covers it.
+# ln of the largest tilted probability outside the grid, on each side; the bound on δ includes it.
 BEYOND = -30.0
 # ln of a probability that is treated as 0.
 NOTHING = -690.0

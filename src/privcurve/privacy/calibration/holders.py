@@ -1,4 +1,4 @@
-"""Write privacy statements of protocols of several parties, and calibrate random trees' noise."""
+"""Write privacy statements of protocols of several parties, and calibrate noise of random trees."""
 
 from __future__ import annotations
 

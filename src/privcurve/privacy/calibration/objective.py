@@ -27,7 +27,7 @@ CURVATURE = 0.25
 
 PROOF = "docs/proofs.md, 'Box noise'"
 
-# Name of a minimisation in the ledger: it says what is released.
+# The `what` of the ledger entry of a minimisation.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
@@ -35,12 +35,12 @@ COEFFICIENTS = "the objective, and with it all coefficients"
 class Objective:
     """The noise and the penalty of a perturbed objective.
 
-    The density of the noise vector b falls with ‖b‖_∞ if the mechanism is ``box_perturbation``, and
-    with ‖b‖₂ if it is ``objective_perturbation``.
+    The density of the noise vector b is ∝ e^{−‖b‖/scale}. The norm is ‖b‖_∞ for the mechanism
+    ``box_perturbation``, and ‖b‖₂ for ``objective_perturbation``.
     """
 
     mechanism: str
-    sensitivity: float  # sensitivity of the gradient, in the norm that belongs to the mechanism
+    sensitivity: float  # L2 sensitivity of the gradient; L∞ for box perturbation
     scale: float  # noise scale; 0 at ε = ∞
     penalty: float  # the factor Λ of ‖θ‖²/2
     epsilon: float  # ε₁ (pays for the noise) + ε₂ (pays for the change of the Jacobian)
@@ -128,7 +128,7 @@ class Perturbation:
     """The parameters of diffprivlib's perturbed objective, as functions of public facts alone."""
 
     n_columns: int
-    value: float  # value of the nonzero entries of the one-hot matrix, one per row and column
+    value: float  # value of every nonzero entry of the one-hot matrix
     C: float  # inverse of the penalty on coefficients
     intercept: bool  # whether there is an intercept (without penalty)
     norm: float  # R, the L2 norm of every row, including the intercept's 1

@@ -139,7 +139,10 @@ def lazybb_one_rule(
 
 
 def _find_round_cost(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Return the cost ε₀ of a round: its pure ε (published), or its bounded range (proved)."""
+    """Return the cost ε₀ of a round, and the accountant.
+
+    The cost is a pure ε if `published`, else a bounded range.
+    """
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:

@@ -33,8 +33,8 @@ CLIP = 0.5
 # 'PrivGAM', 6 (proved).
 SCORE_RANGE = 2.0
 
-# Residuals are rounded to multiples of 2^-bits: more than MOST_BITS bits gain nothing, fewer than
-# LEAST_BITS would be too coarse.
+# Residuals are rounded to multiples of 2^-bits. More than MOST_BITS bits would gain nothing; with
+# fewer than LEAST_BITS bits, the rounding would be too coarse.
 MOST_BITS = 30
 LEAST_BITS = 8
 # Maximum number of records: so sums stay below 2^61 in units of 2^-30, and fit in 64 bits with

@@ -22,8 +22,8 @@ from privcurve.privacy.sensitivity import lazybb as sensitivity
 LABELS = "labels"
 RULES = "rules"
 
-# Name, in the ledger, of calls on disjoint records: each node of a level reads other records, so
-# the choices (or labels) of a level are charged only once.
+# The value of `LedgerEntry.parallel` for one call per node of a level: the nodes of a level have
+# disjoint records, so the ledger charges their choices (or labels) only once.
 NODES = "the nodes of a tree's level"
 
 # Share of ε that splits get if δ = 0. Among 0.4, 0.5, … 0.8, it was the best overall for trees of 2
@@ -155,7 +155,8 @@ def lazybb_trees(
                 what, score_range=of_split, by=mechanism, calls=2**k, parallel=NODES, source=source
             )
             ledger += splits.entries(level, pure)
-        # 2ζ is both the range of the change of errors (1-rules) and the L1 sensitivity of margins.
+        # The bound 2ζ has two meanings: the score range for choices of 1-rules, and the L1
+        # sensitivity of margins for labels.
         both = sensitivity.lazybb_margins_l1(bound)
         if rules:
             steps = Announced(
@@ -201,9 +202,9 @@ def _check_published(
         )
     if delta > 0:
         raise ValueError(
-            "delta must be 0 for the published DP-TopDown: Remark 4.2.1 of the thesis drops a "
-            "factor of its own Theorem 2.5.3 (docs/proofs.md, 'LazyBB: trees'); use "
-            "calibration='proved'"
+            "delta must be 0 for the published DP-TopDown: the thesis's formula for delta > 0 "
+            "(Remark 4.2.1) lacks a factor √2 of its Theorem 2.5.3, so its noise is too small "
+            "(docs/proofs.md, 'LazyBB: trees'). Use calibration='proved'"
         )
     if mechanism not in (AUTO, EXPONENTIAL):
         raise ValueError(
@@ -258,7 +259,7 @@ def _shares(
     """Return the cost of one level of splits, the cost of a round's last step, and the accountant.
 
     A cost is ε if δ = 0, else a bounded range. The last step of a round chooses labels or 1-rules.
-    If `n_levels` is 0, the first number has no meaning.
+    If `n_levels` is 0, no level has splits, and the first cost has no meaning.
     """
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC
