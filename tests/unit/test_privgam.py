@@ -170,7 +170,7 @@ def test_sums_and_scores_can_not_overflow():
     one, maps = np.zeros((1, 1), dtype=np.uint8), bin_maps(np.array([2]), (True,), 2)
     label = np.ones(1, dtype=np.int64)
     most = Records(one, label, np.array([2**31 - 1]), np.array([2]))
-    sums = BinSums(most, maps, 2, 30, 1)
+    sums = BinSums(most, (0,), maps, 2, 30, 1)
     assert open_values(sums.counts()[0]).sum() == (2**31 - 1) * 2**29
     far = round_scores(np.array([[-1e9, 1e9]]))
     assert far.tolist() == [[-64 * 2**24, 64 * 2**24]]
@@ -193,7 +193,7 @@ def test_residuals_are_taken_at_the_probabilities_of_the_model(n_classes):
     maps = bin_maps(np.array(N_BINS), (True,) * 3, 64)
     for i in range(20):
         rows = Records(X[i : i + 1], y[i : i + 1], np.ones(1, dtype=np.int64), np.array(N_BINS))
-        own, others = open_values(BinSums(rows, maps, n_classes, 30, 1).sums(*scores)[0])
+        own, others = open_values(BinSums(rows, range(3), maps, n_classes, 30, 1).sums(*scores)[0])
         # With two classes the residuals of both labels are equal.
         residual = own.sum() + others.sum() if n_classes == 2 else own.sum()
         chance = made.predict_proba(X[i : i + 1])[0, y[i]]
