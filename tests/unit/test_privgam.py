@@ -377,7 +377,7 @@ def test_other_weights_than_the_stated_ones_are_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(decoder, "FILE", changed)
     decoder.load.cache_clear()
     try:
-        with pytest.raises(ValueError, match=r"must have the SHA-256 [0-9a-f]{64}, which the"):
+        with pytest.raises(ValueError, match=r"must have the SHA-256 [0-9a-f]{64}, as published"):
             decoder.load()
     finally:
         decoder.load.cache_clear()

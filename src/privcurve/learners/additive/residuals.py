@@ -197,8 +197,8 @@ class BinSums:
     columns : sequence of int
         The positions of the columns whose bins have sums.
     maps : list of ndarray
-        For each of these columns, the merged bin of each bin (:func:`bin_maps`). The last axis of the
-        sums has the merged bins of these columns, concatenated.
+        For each of these columns, the merged bin of each bin (:func:`bin_maps`). The last axis of
+        the sums has the merged bins of these columns, concatenated.
     n_classes : int
     bits : int
         Sums are integers in units of 2^-bits.
