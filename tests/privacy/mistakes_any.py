@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
-from privcurve.audit.contract_cases import WIDE
+from privcurve.audit.contract_cases import OF_MANY_RECORDS, WIDE
 from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
@@ -52,7 +52,7 @@ PATE = Case(
 )
 PRIVGAM = Case("privgam", {})
 PRIVGAM_DELTA = Case("privgam", {"delta": 1e-2})
-PRIVGAM_CHOOSES = Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE)
+PRIVGAM_CHOOSES = Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE, idle=OF_MANY_RECORDS)
 PRIVGAM_3_CLASSES = Case("privgam", {}, n_classes=3)
 PRIVGAM_3_CLASSES_DELTA = replace(PRIVGAM_DELTA, n_classes=3)
 TUNED = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})

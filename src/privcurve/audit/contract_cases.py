@@ -72,7 +72,7 @@ CASES: tuple[Case, ...] = (
     Case("privgam", {"delta": DELTA, "ordered": True}),
     Case("privgam", {**ESTIMATE, "ordered": True}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", {**ESTIMATE, "delta": DELTA}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
-    Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE),
+    Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE, idle=OF_MANY_RECORDS),
     Case(
         "privgam", ESTIMATE, neighbours=ADD_REMOVE, sizes=(3, 12), bins=WIDE, idle=OF_MANY_RECORDS
     ),
