@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
+from privcurve.audit.contract_cases import OF_MANY_RECORDS, WIDE
 from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
@@ -51,6 +52,7 @@ PATE = Case(
 )
 PRIVGAM = Case("privgam", {})
 PRIVGAM_DELTA = Case("privgam", {"delta": 1e-2})
+PRIVGAM_CHOOSES = Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE, idle=OF_MANY_RECORDS)
 PRIVGAM_3_CLASSES = Case("privgam", {}, n_classes=3)
 PRIVGAM_3_CLASSES_DELTA = replace(PRIVGAM_DELTA, n_classes=3)
 TUNED = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
@@ -343,6 +345,33 @@ def noise_of_one_column_for_all(original, neighbours, pure, n_columns):
 @replacement_of(Network, "shares_of", CHARGE, PRIVGAM, PRIVGAM_DELTA)
 def releases_of_twice_the_budget(original, self, *facts):
     return [tuple(2 * share for share in shares) for shares in original(self, *facts)]
+
+
+replace_constant(
+    "half_of_the_range_of_a_choice", rule, "SCORE_RANGE", 1.0, SENSITIVITY, PRIVGAM_CHOOSES
+)
+
+
+@replacement_of(residuals, "column_scores", SENSITIVITY, PRIVGAM_CHOOSES)
+def scores_not_divided_by_the_number_of_records(original, counts, totals, *given):
+    return original(counts, totals, *given) * totals.sum()
+
+
+@replacement_of(rule, "plan", CHARGE, PRIVGAM_CHOOSES)
+def choices_that_no_ledger_lists(original, facts):
+    made = original(facts)
+    return made._replace(ledger=made.ledger[len(made.choices) :])
+
+
+@replacement_of(rule, "plan", CHARGE, PRIVGAM_CHOOSES)
+def columns_chosen_once_more(original, facts):
+    made = original(facts)
+    return made._replace(choices=(*made.choices, *made.choices[:1]))
+
+
+@replacement_of(Curator, "_choose_exactly", NOISE, PRIVGAM_CHOOSES)
+def the_best_column_is_chosen(original, self, call, scores):
+    return int(np.argmax(scores))
 
 
 # Holders ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from scipy.stats import chisquare, norm
 from privcurve.privacy.discrete import choose, coin_e, discrete_laplace, rounded_gaussian
 from privcurve.privacy.mechanisms import LARGEST_SCALE, MECHANISMS
 
-# This file has ten tests of fit: correct samplers pass all of them, except in one of 10^5 runs.
+# This file has 20 tests of fit: correct samplers pass all of them, except in one of 10^4 runs.
 ALARM = 1e-6
 N = 60_000
 
@@ -73,6 +73,19 @@ def test_choices_have_the_chances_of_their_mechanism(name, flip):
     drawn = np.array([choose(rng, scores, 2, flip) for _ in range(20_000)])
     assert fits(drawn, np.arange(5), MECHANISMS[name].probabilities(scores, 0.5))
     assert choose(rng, np.array([0, 10**15]), 1, flip) == 1
+
+
+@pytest.mark.parametrize(("name", "flip"), [("permute_and_flip", True), ("exponential", False)])
+@pytest.mark.parametrize("scale", [3, 2**33 - 1, 2**33 + 5])
+def test_choices_have_their_chances_at_large_scales_and_gaps_of_several_scales(name, flip, scale):
+    """Gaps of 0 to 5 scales, whole and broken, and one of 10^4 scales that never wins."""
+    rng = np.random.default_rng(scale)
+    gaps = np.array([0, scale, 2 * scale - 1, 3 * scale + scale // 2, 5 * scale, 10**4 * scale])
+    scores = 2**60 - gaps
+    drawn = np.array([choose(rng, scores, scale, flip) for _ in range(20_000)])
+    chances = MECHANISMS[name].probabilities(-gaps.astype(float), 1 / scale)
+    assert fits(drawn, np.arange(6), chances)
+    assert (drawn != 5).all()
 
 
 def test_the_generator_decides_and_moves_on():

@@ -56,7 +56,7 @@ LAYERS = [np.random.default_rng(6).normal(size=size) for size in ((N_INPUTS + 1,
 
 
 def scored(part, n_classes):
-    return ScoredRows(part, GROUPS, n_classes, BITS, 1)
+    return ScoredRows(part, range(len(BINS)), GROUPS, n_classes, BITS, 1)
 
 
 def query(n_classes):
@@ -127,7 +127,7 @@ def test_residuals_of_several_classes_are_within_the_bounds(norm):
     alone = []
     for row in itertools.product(*map(range, BINS), range(3)):
         part = records([row[:-1]], [row[-1]], BINS)
-        made = ScoredRows(part, GROUPS, 3, BITS, norm)
+        made = ScoredRows(part, range(len(BINS)), GROUPS, 3, BITS, norm)
         alone.append(parts_of(made.sums(*scores, form), bounds_of(form, True)))
     for part in zip(*alone, strict=True):
         change = part[0]._bounds.change

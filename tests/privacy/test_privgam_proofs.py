@@ -39,7 +39,7 @@ def sums_of(some, n_classes, norm, bits=BITS):
     table = np.array(some, dtype=np.int64).reshape(-1, 3)
     ones = np.ones(len(table), dtype=np.int64)
     rows = Records(table[:, :2].astype(np.uint8), table[:, 2], ones, N_BINS)
-    return BinSums(rows, bin_maps(N_BINS, (True, True), 3), n_classes, bits, norm)
+    return BinSums(rows, (0, 1), bin_maps(N_BINS, (True, True), 3), n_classes, bits, norm)
 
 
 def scores_of(n_classes, steep):
@@ -149,7 +149,7 @@ def test_parts_of_a_residual_are_integers_and_sum_to_at_most_the_residual(norm, 
     labels, ones = rng.integers(0, n_classes, n), np.ones(n, dtype=np.int64)
     rows = Records(np.arange(n)[:, None].astype(np.uint16), labels, ones, np.array([n]))
     # Each record has its own bin.
-    made = BinSums(rows, bin_maps(np.array([n]), (True,), n), n_classes, bits, norm)
+    made = BinSums(rows, (0,), bin_maps(np.array([n]), (True,), n), n_classes, bits, norm)
     by_bin, _ = made.sums(round_scores(scores), np.zeros(n_classes, dtype=np.int64))
     own, parts = open_values(by_bin)
     assert np.array_equal(own.argmax(axis=0)[own.any(axis=0)], labels[own.any(axis=0)])

@@ -3,6 +3,7 @@
 The module follows docs/privgam.md; `decoder.py` in this folder has the network.
 """
 
+import itertools
 import math
 
 import decoder
@@ -119,3 +120,21 @@ def fit(X, y, widths, ordered, n_classes, network, expected, laplace=False, nois
         scores[:, start : start + width] -= means[:, None]
         intercepts = intercepts + means
     return intercepts, scores
+
+
+def column_score(y, codes, n_bins, ordered):
+    """Return the score of a column by trying all classes and all sets of its bins.
+
+    In an ordered column, the sets are the first bins.
+    """
+    if ordered:
+        sets = [range(k) for k in range(n_bins + 1)]
+    else:
+        sets = [s for k in range(n_bins + 1) for s in itertools.combinations(range(n_bins), k)]
+    best = 0.0
+    for label in np.unique(y):
+        for bins in sets:
+            is_class, is_in = np.equal(y, label), np.isin(codes, bins)
+            moved = (is_class - is_class.mean()) * (is_in - is_in.mean())
+            best = max(best, abs(moved.sum()))
+    return best

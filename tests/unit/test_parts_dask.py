@@ -127,7 +127,8 @@ def at_question(monkeypatch):
 def make_rows(part):
     """Return a function that makes summable rows from records with the columns of a part."""
     maps = bin_maps(np.array(part.n_bins), [False] * len(part.n_bins), 8)
-    return partial(ScoredRows, maps=maps, n_classes=2, bits=20, norm=1)
+    columns = range(len(maps))
+    return partial(ScoredRows, columns=columns, maps=maps, n_classes=2, bits=20, norm=1)
 
 
 def fail_on_workers(machines):

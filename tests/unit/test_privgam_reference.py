@@ -32,7 +32,8 @@ def sums_of(X, y, n_classes, norm, counts=1):
     """Return integer sums over rows that stand for `counts` records each."""
     counts = np.broadcast_to(np.int64(counts), y.shape)
     rows = Records(X.astype(np.uint8), y, counts, np.array(N_BINS))
-    return BinSums(rows, bin_maps(np.array(N_BINS), ORDERED, 64), n_classes, BITS, norm)
+    maps = bin_maps(np.array(N_BINS), ORDERED, 64)
+    return BinSums(rows, range(len(maps)), maps, n_classes, BITS, norm)
 
 
 @pytest.mark.parametrize(("n_classes", "norm"), [(2, 1), (3, 1), (7, 1), (3, 2), (7, 2)])

@@ -19,6 +19,10 @@ STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
+# Columns of which PrivGAM chooses four if δ = 0, and 16 if δ > 0.
+WIDE = (3, 3, 2, 2, 1, 1, 1, 1)
+WIDER = (*WIDE, *(1,) * 24)
+OF_MANY_RECORDS = {"choice # of a column": "only tables of many records attain its range"}
 SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
 BATCHES = {"n_epochs": 1, "batch_rate": 0.5, "delta": DELTA}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
@@ -69,6 +73,11 @@ CASES: tuple[Case, ...] = (
     Case("privgam", {"delta": DELTA, "ordered": True}),
     Case("privgam", {**ESTIMATE, "ordered": True}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", {**ESTIMATE, "delta": DELTA}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", {}, sizes=(1, 3, 12), bins=WIDE, idle=OF_MANY_RECORDS),
+    Case(
+        "privgam", ESTIMATE, neighbours=ADD_REMOVE, sizes=(3, 12), bins=WIDE, idle=OF_MANY_RECORDS
+    ),
+    Case("privgam", {"delta": DELTA}, sizes=(3, 12), bins=WIDER, idle=OF_MANY_RECORDS),
     Case("privgam", {}, n_classes=3),
     Case("privgam", {"delta": DELTA}, n_classes=4),
     Case("privgam", ESTIMATE, 3, ADD_REMOVE, sizes=(2, 3, 12)),

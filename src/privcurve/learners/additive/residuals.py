@@ -112,7 +112,7 @@ def column_scores(
     For a class and a set of bins, take n times the covariance of "the record is of the class" and
     "the record is in the set", n the number of records. The score is the largest absolute value
     over all classes and all sets of bins; in an ordered column, over the sets of its first bins. It
-    moves by at most 1 between neighbours (docs/proofs.md, 'PrivGAM', 6), and so does the
+    moves by at most 1 between neighbours (docs/proofs.md, 'PrivGAM', 7), and so does the
     score rounded down.
 
     Parameters

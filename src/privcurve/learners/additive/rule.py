@@ -44,7 +44,7 @@ class FitFacts(NamedTuple):
 
 
 class Question(NamedTuple):
-    """The settings of one mechanism call: a release's sums by bin of all columns, or its totals."""
+    """The settings of one mechanism call: a release's sums by bin, or its totals."""
 
     words: str  # the name of the call in the ledger
     share: float  # share of the budget that the call spends
@@ -68,13 +68,13 @@ class Plan(NamedTuple):
     scale: float
 
 
-def words(release: int, totals: bool) -> str:
+def words(release: int, totals: bool, chosen: bool = False) -> str:
     """Return the name in the ledger of a release's sums by bin, or of its totals.
 
-    The first release is 0.
+    The first release is 0. With `chosen`, the sums are of the columns that the fit chose.
     """
     what = "residuals" if release else "half of the counts"
-    where = "" if totals else " and bin of all columns"
+    where = "" if totals else f" and bin of {'the chosen' if chosen else 'all'} columns"
     return f"release {release + 1}: {what} by class{where}"
 
 
@@ -153,7 +153,7 @@ def plan(facts: FitFacts) -> Plan:
         else:
             bound = sums_sensitivity(facts.neighbours, laplace, facts.n_classes, n_columns)
         deviation = scale * noise * bound / part_of_scale(share)
-        return Question(words(release, totals), left * share, bound, deviation)
+        return Question(words(release, totals, n_choices > 0), left * share, bound, deviation)
 
     choices = tuple(f"choice {k} of a column" for k in range(1, n_choices + 1))
     announced = [

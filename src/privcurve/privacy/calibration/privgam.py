@@ -30,7 +30,7 @@ SOURCE = "docs/proofs.md, 'PrivGAM'"
 CLIP = 0.5
 
 # Range of the change of a column's score between neighbours, from −1 to 1. Source: docs/proofs.md,
-# 'PrivGAM', 6 (proved).
+# 'PrivGAM', 7 (proved).
 SCORE_RANGE = 2.0
 
 # Residuals are rounded to multiples of 2^-bits. More than MOST_BITS bits would gain nothing; with
