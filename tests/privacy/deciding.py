@@ -6,7 +6,7 @@ from privcurve.audit.replay_fits import NOISE
 from privcurve.audit.thresholds import check_thresholds
 from privcurve.privacy.sealed import mechanism
 
-THRESHOLD = "from the threshold a loop"
+THRESHOLD = "from the threshold, a loop"
 
 
 def loops_with_other_noise(

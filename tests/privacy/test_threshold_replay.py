@@ -86,7 +86,7 @@ MUTANTS = [
         half_of_noise, labels_of, "half_the_noise_of_labels", trees, "grow_trees", LABELS
     ),
     *loops_with_other_noise(
-        none, labels_of, "labels_without_noise", trees, "grow_trees", LABELS, why="of 2 of "
+        none, labels_of, "labels_without_noise", trees, "grow_trees", LABELS, why="of only 2 of "
     ),
 ]
 
