@@ -110,7 +110,7 @@ class Proposal:
     # In a text column, the most frequent texts. In a numeric column whose numbers may be codes of
     # categories, all values. In other columns, nothing.
     words: frozenset[str] = frozenset()
-    # Whether the column may name persons with several records each, whom ε should then protect.
+    # Whether the column may name persons with several records each; ε should then protect persons.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:

@@ -59,7 +59,7 @@ class Question:
         # answer.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # The text of the question is the comment at this blank in the draft. If there is none, it
+        # The text of the question is the comment at this blank in the draft; without a comment, it
         # is the text that `WANTED` has for the key.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
