@@ -74,8 +74,8 @@ class Rademacher(Output):
 
 CONFIDENCE = 0.95  # probability with which the bound holds
 
-# The margin thresholds θ. The bound takes the best one; a union bound over their number makes this
-# valid, because they are fixed before any data are seen.
+# The margin thresholds θ. The bound uses the θ that makes it best. A union bound over all θ makes
+# this choice valid, because all θ are fixed before any data are seen.
 THRESHOLDS = tuple(k / 100 for k in range(1, 101))
 
 CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"

@@ -65,7 +65,7 @@ RANDOM = "random"
 # depends on the exact error.
 RELEASED = "released"
 
-# Values of `votes`: how the weights in a leaf determine its vote; see the class.
+# Values of `votes`, which says how the weights in a leaf determine the leaf's vote (see the class).
 LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"

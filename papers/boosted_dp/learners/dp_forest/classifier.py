@@ -98,7 +98,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         n_leaves = 2 ** int(self.depth)
         if drawn:
             # For the exponential mechanism, the paper takes 2 as the sensitivity of the scores of
-            # both labels; this is the sensitivity of the margin D.
+            # both labels; 2 is the sensitivity of the margin D.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
             # The paper scales its Laplace noise for add-remove neighbours.
