@@ -150,8 +150,8 @@ def facts(n=3000, d=40, n_classes=2, epsilon=3.0, delta=0.0, neighbours=REPLACE_
         (facts(n=0, d=8), 4),
         (facts(n=10, d=7), 0),
         (facts(n=10**6, d=416), 208),
-        (facts(delta=1e-6), 0),  # μ = .56, and (.12·√1683)² = 24 are more than half
-        (facts(delta=1e-6, d=48), 24),
+        (facts(delta=1e-6), 0),  # μ = .648, and (.12·√1943)² = 28 is more than half
+        (facts(delta=1e-6, d=56), 28),
         (facts(delta=1e-6, epsilon=0.1, d=32), 16),
         (facts(delta=1e-6, epsilon=0.1, d=31), 0),
         (facts(n_classes=3), 0),
@@ -204,4 +204,4 @@ def test_choices_with_a_delta_spend_a_quarter_of_zcdp(neighbours):
     assert all(math.isclose(entry.bounded_range, 2 * entry.noise_rate) for entry in choices)
     # Bun and Steinke (2016), Proposition 1.3, is weaker than the conversion that the fit uses.
     rho = of_choices + of_releases
-    assert rho + 2 * math.sqrt(rho * math.log(1e6)) == pytest.approx(1.0, abs=0.15)
+    assert 1.0 < rho + 2 * math.sqrt(rho * math.log(1e6)) < 1.25

@@ -236,12 +236,13 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
 
         docs/privgam.md, small budgets, compares PrivGAM with simpler learners.
         """
-        m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
-        if m >= rule.LEAST_M:
+        plan = self._plan(n if self.neighbours != ADD_REMOVE else 0)
+        if plan.m >= rule.LEAST_M:
             return ""
+        d = len(plan.choices) or len(self.n_bins_)
         return (
-            f"privgam: n·μ/d = {m:.2g} is below {rule.LEAST_M:g}: with such a budget for "
-            f"{len(self.n_bins_)} columns simpler learners are often more accurate. Give fewer "
+            f"privgam: n·μ/d = {plan.m:.2g} is below {rule.LEAST_M:g}: with such a budget for "
+            f"{d} columns simpler learners are often more accurate. Give fewer "
             "columns, a larger epsilon or delta, or take one_rule or noisy_majority"
         )
 
