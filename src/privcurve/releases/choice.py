@@ -81,7 +81,7 @@ def choice(request: Request, description: Description) -> Choice:
         if len(suited) < 2:
             raise ReleaseError(
                 f"{description.name}: for {n_classes} classes, with delta = {request.delta:g}, "
-                f"only {', '.join(suited)} is suited, so there is nothing to choose: release its "
+                f"there is only {', '.join(suited)}, so nothing to choose from: release its "
                 "model with the entire epsilon, or give a delta above 0"
             )
         settings = [
