@@ -205,8 +205,8 @@ def test_a_replaced_record_costs_less_than_twice_an_added_one():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"l2": 1.0}, "must go with a sum of rows"),
-        ({"choice": True}, "must go with a sum of rows"),
+        ({"l2": 1.0}, "must be 1 unless the call releases a sum of rows"),
+        ({"choice": True}, "must be 1 unless the call releases a sum of rows"),
         ({"sampled": 0.0}, r"must be a rate in \(0, 1\]; got 0.0"),
         ({"sampled": 1.1}, r"must be a rate in \(0, 1\]; got 1.1"),
     ],

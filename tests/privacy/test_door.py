@@ -60,18 +60,21 @@ def test_a_private_fit_gets_no_exact_answer(answer):
 
 
 SHOWN = {
-    "a fraction": (lambda curator, margin: curator.whole_numbers(_whole(2.0), margin / 3), "whole"),
+    "a fraction": (
+        lambda curator, margin: curator.whole_numbers(_whole(2.0), margin / 3),
+        "integer",
+    ),
     "a fraction's order": (
         lambda curator, margin: curator.choose_exactly(_whole(2.0), np.stack([margin / 3, margin])),
-        "whole",
+        "integer",
     ),
     "a scale cut off": (
         lambda curator, margin: curator.whole_numbers(_whole(1.9), margin),
-        "whole",
+        "scale must be an integer",
     ),
     "too large a scale": (
         lambda curator, margin: curator.whole_numbers(_whole(2.0**50), margin),
-        "whole",
+        "scale must be an integer",
     ),
     "no number": (lambda curator, margin: curator.numbers(MARGIN, [0 * margin / 0]), "finite"),
     "an infinite number": (lambda curator, margin: curator.number(MARGIN, margin / 0), "finite"),

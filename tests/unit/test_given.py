@@ -206,7 +206,7 @@ def test_a_missing_value_is_no_category_and_no_class(absent):
         with pytest.raises(DatasetError, match=asks):
             Schema(COLUMNS, label)
     learner = NoisyBayesClassifier(n_bins=2, classes=[0, absent])
-    with pytest.raises(ValueError, match=r"classes must be labels; got .*: a missing one is no"):
+    with pytest.raises(ValueError, match=r"classes must be labels; got .*: a missing value is no"):
         learner.fit([[0], [1]], [0, 0])
 
 

@@ -88,11 +88,11 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (study_mapping(LEARNERS, epsilons=None), "epsilons must be a list of ε; add it"),
         (
             study_mapping(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
-            "epsilon = 0.3 and 0.30000000000000004 differ only",
+            "epsilon must be distinct; 0.3 and 0.30000000000000004 differ only",
         ),
         (
             two_learners(epsilons=[0.1 + 0.2]),
-            "other: epsilon = 0.3 and 0.30000000000000004 differ only",
+            "other: epsilon must be distinct; 0.3 and 0.30000000000000004 differ only",
         ),
         (
             two_learners(title=" Lazybb "),

@@ -76,11 +76,11 @@ ODD = [
     (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: a number must be at most 1.8e308; got 1"),
     (
         boost(grid={"density": [0.3, 0.1 + 0.2]}),
-        "density = 0.3 and 0.30000000000000004 differ only",
+        "density must be distinct; 0.3 and 0.30000000000000004 differ only",
     ),
     (
         boost(vary={"density": [0.3, 0.1 + 0.2]}),
-        "vary: density = 0.3 and 0.30000000000000004 ",
+        "vary: density must be distinct; 0.3 and 0.30000000000000004 ",
     ),
     (named("a\n"), r"learners: must have only letters, digits, - and _; got 'a\\n'"),
     ({**SMALL_STUDY, "datasets": ["toy-line\n"]}, "datasets.0: .*must have only letters"),

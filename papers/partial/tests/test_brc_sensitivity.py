@@ -63,7 +63,7 @@ def test_sensitivity_is_attained_after_two_rounds():
 
 @pytest.mark.parametrize("other", [{"estimate": EDGE}, {"choice_share": 0.5}])
 def test_published_noise_is_only_for_what_the_paper_prints(other):
-    with pytest.raises(ValueError, match="published noise"):
+    with pytest.raises(ValueError, match="calibration must be 'proved' unless"):
         noise_of(10, 2, "published", **other)
 
 

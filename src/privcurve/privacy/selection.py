@@ -22,6 +22,7 @@ import numpy as np
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_delta
+from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
 
 # Costs are multiplied by this factor, which covers a few rounding errors of 1e-16.
@@ -215,8 +216,12 @@ def selection_budget(
 
     `eta` and `expected_runs` define :class:`Runs`. The score takes the share `score_share`, in
     (0, 1), of a run's ε or ρ. `pure` decides whether runs spend ε, not ρ; by default they do if
-    δ = 0. Raises ValueError if ε is so small that nothing remains for a training.
+    δ = 0. Raises ValueError if the budget is out of range, or if ε is so small that nothing remains
+    for a training.
     """
+    check_budget(epsilon, delta)
+    if not is_private(epsilon):
+        raise ValueError("epsilon must be finite for a private selection; got inf")
     chosen = runs(float(eta), float(expected_runs))
     pure = delta == 0 if pure is None else pure
     if pure:

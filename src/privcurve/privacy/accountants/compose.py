@@ -55,7 +55,7 @@ def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
     """Return the optimal δ(ε) of `n_calls` ε₀-DP mechanisms (Kairouz, Oh and Viswanath).
 
-    The theorem is cited, not proved in docs/proofs.md. The worst case is randomised response,
+    The theorem is cited, and not proved here. The worst case is randomised response,
     repeated k = `n_calls` times: if i of the k answers are flipped, the privacy loss is (k − 2i)ε₀.
     """
     k = n_calls
