@@ -317,7 +317,7 @@ class LearnerEntry:
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     def placed_in(self, module: str) -> LearnerEntry:
-        """Return this entry, declared in `module`, with the absolute path of its class."""
+        """Return a copy with the absolute path of the class; `module` declares this entry."""
         return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property

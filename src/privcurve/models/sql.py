@@ -174,7 +174,9 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield SQL conditions, of which at least one holds if a text is no ISO date or UTC time.
+    """Yield SQL conditions on a text; at least one holds unless the text is a day that can be read.
+
+    Such a text is an ISO date, alone or with a time in UTC.
 
     Each condition may assume that all earlier conditions are false, as in a CASE.
     """
@@ -229,7 +231,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
     # `nothing` is added to the score for a missing value, and `other` for a text that the
-    # description does not list, such as "\0".
+    # description does not list; "\0" is such a text.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )

@@ -16,7 +16,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """Scores of classes: each is an intercept plus, for each column, a value of the row's bin.
+    """Scores of classes: an intercept plus what the row's bin of each column adds to the score.
 
     The probability of a class is proportional to the logistic function of its score. Standard
     errors are 0: they are not estimated for more than two classes.
@@ -27,7 +27,7 @@ class ClassModel:
     # For each column, an array (n_classes, n_bins): what a bin adds to the score of a class. It is
     # 0 everywhere if the column has no effect.
     class_shapes: tuple[Floats, ...]
-    class_errors: tuple[Floats, ...]  # for each array in `class_shapes`, standard errors
+    class_errors: tuple[Floats, ...]  # standard errors of the numbers in `class_shapes`
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()

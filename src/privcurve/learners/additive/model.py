@@ -14,7 +14,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """Log-odds of the positive label: an intercept plus, for each column, a value of the row's bin.
+    """Log-odds of the positive label: an intercept plus what the row's bin of each column adds.
 
     `errors` and `intercept_error` are standard errors (:mod:`privcurve.learners.additive.errors`);
     they are 0 in models read from older files.
@@ -25,7 +25,7 @@ class AdditiveModel:
     # For each column, an array (n_bins,): what a bin adds to the log-odds. It is 0 everywhere if
     # the column has no effect.
     shapes: tuple[Floats, ...]
-    errors: tuple[Floats, ...]  # for each array in `shapes`, standard errors
+    errors: tuple[Floats, ...]  # standard errors of the numbers in `shapes`
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()

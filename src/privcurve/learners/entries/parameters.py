@@ -87,8 +87,8 @@ class TreeParameters:
 class StartParameters:
     """Whether scores start at the log-odds of a model of the public columns, or at 0."""
 
-    # `used_with`: a public start is proved only with box noise. Learners without the parameter
-    # `noise` are not restricted.
+    # `used_with`: a public start is proved only with ``noise="box"``. Learners without the
+    # parameter `noise` are not restricted.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )

@@ -45,7 +45,7 @@ class Ballot(NamedTuple):
     # :func:`published_scale` is the noise scale.
     mechanism: str
     criterion: str  # name of an impurity in `CRITERIA`
-    rate: float  # factor of scores; infinite means no noise
+    rate: float  # the larger, the less noise (see `mechanism`); infinite means no noise
     what: str = ""  # name of the vote's ledger entry
 
 
@@ -167,9 +167,9 @@ def _zeros(counts: Ints, n_outputs: int) -> Floats:
 class _Counts(NamedTuple):
     """Exact numbers of the records in one node."""
 
-    # (n_classes, n_bins): by class and bin; bins are numbered consecutively over all columns
+    # (n_classes, n_bins): records by class and bin; bins are numbered through all columns
     table: Ints
-    totals: Floats  # (n_classes,): by class
+    totals: Floats  # (n_classes,): records by class
     yes: Floats  # (n_questions, n_classes): records that answer yes, by question and class
 
 

@@ -37,7 +37,7 @@ def schema_facts(learner: Any, schema: Any, y: object) -> dict[str, Any]:
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     is_blank = registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None
-    # A learner for private columns assumes a public label, so the schema must declare it.
+    # A learner for private columns assumes a public label: the schema must declare it as public.
     if is_blank and domain.public_label:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
