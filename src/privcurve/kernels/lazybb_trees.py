@@ -112,7 +112,7 @@ def boost_trees(
     -------
     forest : Forest
     largest : float
-        κn times the largest normalised weight of all rounds, as ``project`` returns it for a round.
+        The largest result of ``project`` in any round. The privacy proof needs at most 1.
 
     Raises
     ------

@@ -353,7 +353,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit on `n` records, which, with the seed, determine its noise."""
+        """Return the public facts of a fit on `n` records: with the seed, they fix its noise."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]

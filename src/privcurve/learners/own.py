@@ -132,7 +132,7 @@ def version(name: str) -> int:
 
 
 def claims() -> dict[str, tuple[Any, ...]]:
-    """Return the claims for the statistical audit by learner; learners without claims are left out."""
+    """Return the claims for the statistical audit, by learner; leave out learners without any."""
     modules = {name: load_audit(name) for name in names()}
     return {name: tuple(m.claims()) for name, m in modules.items() if hasattr(m, "claims")}
 

@@ -88,7 +88,7 @@ class Explanation:
 
     @property
     def without_effect(self) -> list[str]:
-        """The names of the columns all of whose bins have the same value."""
+        """The names of the columns whose bins all have the same value."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
     @property

@@ -94,7 +94,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
-    # The name of the score column depends on the model: the table may have another model's scores.
+    # The name of the score column depends on the model, because the table may already have a column
+    # with another model's scores.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
     sums = [f"{formula} AS {name}" for formula, name in zip(scores, names, strict=True)]

@@ -55,7 +55,7 @@ class ClassModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns whose values are not all 0."""
+        """The number of columns with an effect: some bin adds a number other than 0."""
         return sum(bool(values.any()) for values in self.class_shapes)
 
     def measures(self) -> dict[str, float]:
@@ -79,7 +79,7 @@ class ClassModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the model in words, the columns with the widest range of values first.
+        """Write the model in words; columns whose bins add the most different numbers come first.
 
         See :meth:`AdditiveModel.in_words`. The default names of classes are ``class 0``, ….
         """

@@ -48,7 +48,7 @@ class AdditiveModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns whose values are not all 0."""
+        """The number of columns with an effect: some bin adds a number other than 0."""
         return sum(bool(values.any()) for values in self.shapes)
 
     def measures(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ class AdditiveModel:
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
     ) -> str:
-        """Write the model in words, the columns with the widest range of values first.
+        """Write the model in words; columns whose bins add the most different numbers come first.
 
         Parameters
         ----------

@@ -111,9 +111,9 @@ def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which depend mostly on m = n·μ/d.
 
     n is the number of records, and d the number of columns in a release: all, or those that the fit
-    chooses first (`n_chosen`). μ measures the budget of the releases: a release of counts that spent
-    all of this budget would have noise with some standard deviation σ, and Gaussian noise with this
-    σ makes the counts μ-GDP for replace-one neighbours.
+    chooses first (`n_chosen`). μ measures the budget of the releases: a release of counts that
+    spent all of this budget would have noise with some standard deviation σ, and Gaussian noise
+    with this σ makes the counts μ-GDP for replace-one neighbours.
 
     The network was trained on a range of m and n. Outside of this range, the shares are computed
     for the nearest m. If m is too large, the network gets the noise of the largest m. If n is too
@@ -131,7 +131,7 @@ def plan(facts: FitFacts) -> Plan:
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
 
     def part_of_scale(share: float) -> float:
-        """Return a ratio of noise scales: a call with the entire budget to one with `share` of it."""
+        """Return the noise scale of a call with the entire budget over one with this share."""
         return share if laplace else math.sqrt(share)
 
     # Standard deviation of the noise of a release that has the sensitivity 1 and spends all of the

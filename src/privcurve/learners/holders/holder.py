@@ -110,7 +110,7 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
     """Return 2Δ(m)/rate, the published noise scale of a gain; it is 0 at an infinite rate.
 
     Δ(m) is the published sensitivity of a gain at a node with m records. m is `size`, but at least
-    2, because a gain of fewer records is always 0 or −1.
+    2: with fewer records all questions have the same gain, so the noise scale does not matter.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 

@@ -92,7 +92,7 @@ class Sums:
     ) -> MessageNoise:
         """Return noise and number format of messages, such that rounding costs no privacy.
 
-        A secure sum takes the first ring in `RINGS` that is fine enough.
+        A secure sum takes the first ring in `RINGS` with a small enough unit.
 
         Parameters
         ----------
