@@ -30,7 +30,8 @@ SMALLEST, LARGEST = -6.0, 3.0
 HALF_WIDTH = 1.96
 # The probability that a report names a column with an effect although no column has one.
 FALSE_ALARM = 0.05
-# An ordered column is tested by polynomials of its bins of degree 1 to at most N_CONTRASTS.
+# An ordered column is tested by contrasts that are polynomials of degree 1, 2, …, N_CONTRASTS (or
+# less if the column has few bins).
 N_CONTRASTS = 4
 # In an unordered column, a bin is tested only if its excess (see `p_values`) has at least this
 # variance: the test takes the sampling error as normal, which is wrong for very few records.

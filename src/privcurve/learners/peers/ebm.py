@@ -26,7 +26,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# interpret's default: it spends this share of ε, and half of δ, on the choice of bins.
+# interpret's default share of ε that pays for the choice of bins (with half of δ).
 BIN_SHARE = 0.1
 
 # The value of `nominal` with which interpret reads the categories of a column from the records.
