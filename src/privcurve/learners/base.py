@@ -339,7 +339,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and the label of each row as the learner's training reads it."""
+        """Return the classes, and each row's label in training: −1 or +1, or a class position."""
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)

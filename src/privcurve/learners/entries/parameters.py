@@ -1,4 +1,4 @@
-"""The hyperparameters of the learners, each declared once for the registry and for the class.
+"""Declare the hyperparameters of the learners, each once for the registry and for the class.
 
 A learner's class inherits its parameters from a dataclass of this module, and its entry in the
 registry lists them. The registry must not import the classes, because their modules are slow to

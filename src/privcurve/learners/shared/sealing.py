@@ -1,4 +1,4 @@
-"""Fits on sealed records, and the status of a fit's guarantee.
+"""Run fits on sealed records, and determine the status of a fit's guarantee.
 
 All private fits get sealed records, except fits of other libraries' learners and fits with a
 calibration in `LearnerEntry.sees_open`.
@@ -164,7 +164,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
 
 
 def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement; raise DoorError if it guarantees less than the learner's parameters."""
+    """Return a statement; raise DoorError if it guarantees less than the parameters say."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):

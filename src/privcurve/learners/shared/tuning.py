@@ -142,8 +142,8 @@ def budget_of(
 ) -> SelectionBudget:
     """Return the budget of a run that trains one of these learners: see ``selection_budget``.
 
-    If all learners support only δ = 0, the budget of a run is an ε even if δ > 0. Raises ValueError
-    if nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
+    If all learners support only δ = 0, the budget of a run is an ε (not a ρ) even if δ > 0. Raises
+    ValueError if nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
