@@ -62,7 +62,10 @@ def _times_power_of_two(y: float, k: int) -> float:
 
 @compiled
 def _reduce(x: float) -> tuple[int, float, float]:
-    """Return k, r and t with e^x = 2^k (1 + (r − t)), k integer; e^x must be finite and above 0."""
+    """Return an integer k, and r and t, with e^x = 2^k (1 + (r − t)).
+
+    r is exact: only t has a rounding error. e^x must be finite and above 0.
+    """
     whole_part = math.floor(x * PER_LN2 + 0.5)
     high, low = x - whole_part * LN2_HIGH, whole_part * LN2_LOW
     r = high - low

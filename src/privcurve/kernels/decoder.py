@@ -21,9 +21,10 @@ WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # number of features of a bin
 N_COMMON = 10  # number of features of the entire table, which all bins share
-N_COLUMN = 4  # features of a column, besides two means over the states of the column's bins
+N_COLUMN = 4  # number of features of a column; two means over its bins' states are not counted
 # Number of outputs for a bin, from which `_step` computes the change of the bin's score: a gate, an
-# intercept, a weight of each window, and a sharpness of each window.
+# intercept, a weight of each window, and a sharpness of each window (the larger it is, the smaller
+# is the signal with which the window has its full effect).
 N_OUT = 2 + 2 * N_WINDOWS
 HEADS = 2  # number of attention heads between columns
 FAR = 4  # a bin of an ordered column reads the bins at distances 1 and FAR on both sides

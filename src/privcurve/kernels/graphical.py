@@ -37,7 +37,7 @@ class CliqueCells(NamedTuple):
     # (n_cliques + 1,): the position in `above` where the part of each clique starts; the root's
     # part is empty.
     above_starts: Ints
-    # For each clique, an index from the cells of the clique's parent to the cells of its separator.
+    # For each clique, an index from the cells of the parent to the cells of the clique's separator.
     above: Index
 
 

@@ -59,10 +59,10 @@ class _Cache(FunctionCache):
 
 
 def _stamps_of(function: Callable[..., Any]) -> list[Any]:
-    """Return stamps of everything outside of a function's file on which its code depends.
+    """Return the state of all that a function's compiled code depends on outside of its own file.
 
-    These are the stamps of the files of compiled functions that the function names, and the values
-    of the global numbers and tuples that it uses.
+    The state consists of the stamps of the files of compiled functions that the function names, and
+    the values of the global numbers and tuples that it uses.
     """
     stamps: list[Any] = []
     for name in function.__code__.co_names:

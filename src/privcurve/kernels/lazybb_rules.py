@@ -65,12 +65,12 @@ def boost(
     picks : ndarray of shape (n_rounds,)
         The picked literals.
     largest : float
-        κn times the largest normalised weight of all rounds, as ``project`` returns it for a round.
+        The largest result of ``project`` in any round. The privacy proof needs at most 1.
     """
     if noise is None:
         noise = np.empty((0, 0))
-    # The kernel reads scores, and itself converts them to margins (label · score). So convert the
-    # given margins to scores.
+    # `_boost` reads scores, and converts them to margins (label · score) itself. So convert the
+    # margins in `begin` to scores.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
     # Numba would compile the kernel again for a read-only array such as a plan's rates: copy it.

@@ -62,7 +62,7 @@ class Forest(NamedTuple):
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return the number of nodes of a tree: `depth` levels; if 0, `n_splits` internal nodes."""
+    """Return a tree's number of nodes, by its `depth`, or by `n_splits` if `depth` is 0."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -112,7 +112,7 @@ def boost_trees(
     -------
     forest : Forest
     largest : float
-        κn times the largest normalised weight of all rounds, as ``project`` returns it for a round.
+        The largest result of ``project`` in any round. The privacy proof needs at most 1.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # If exactly the levels below k have the largest weight, 1, then level k has this weight.
+        # `weight` is the weight of level k if exactly the levels below k get the weight 1.
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

@@ -88,7 +88,7 @@ def add_whole(
     unit: float,
     sums: Ints,
 ) -> int:
-    """Add each row of `values`, times its count, to the row of `sums` of its code.
+    """Add each row i of `values`, times ``counts[i]``, to row ``codes[i]`` of `sums`.
 
     Returns the sum of the counts.
 

@@ -339,7 +339,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and the label of each row as the learner's training reads it."""
+        """Return the classes, and each row's label in training: −1 or +1, or a class position."""
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)
@@ -353,7 +353,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return the public facts of a fit on `n` records; noise depends on them and the seed."""
+        """Return the public facts of a fit on `n` records: with the seed, they fix its noise."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
@@ -427,8 +427,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            # If `tuned` selected the learner, the statement may already have the text for more than
-            # two classes. So remove duplicates.
+            # Remove duplicates: if `tuned` selected the learner, the statement may already contain
+            # ASSUMED_CLASSES.
             texts = dict.fromkeys(of_many.get(text, text) for text in assumed)
             assumed, occur = tuple(texts), ASSUMED_EACH
         if self._labels_from_rows:

@@ -155,7 +155,8 @@ def parameter(default: Value, kind: type | None = None, **allowed: Any) -> Value
 def parameters_of(declaring: type[Any]) -> dict[str, Parameter]:
     """Return the hyperparameters that a dataclass declares with `parameter`.
 
-    The parameters of the class itself come first, then its bases' in method resolution order.
+    The parameters of the class itself come first, then the parameters of its bases, in
+    method resolution order.
     """
     every = {one.name: one.metadata.get(_DECLARED) for one in fields(declaring)}
     own = {
@@ -317,7 +318,7 @@ class LearnerEntry:
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     def placed_in(self, module: str) -> LearnerEntry:
-        """Return this entry, declared in `module`, with the absolute path of its class."""
+        """Return a copy with the absolute path of the class; `module` declares this entry."""
         return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property
@@ -375,7 +376,7 @@ class LearnerEntry:
     def check_parameters(
         self, parameters: Mapping[str, object], calibration: str | None = None
     ) -> None:
-        """Check hyperparameters of the learner; the others have their defaults.
+        """Check hyperparameters of the learner; those left out have their defaults.
 
         Raises ValueError if the learner has no such parameter, or if a value is out of range, has
         no effect together with the other values (unless it is the default), or is not supported by

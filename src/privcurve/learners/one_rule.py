@@ -27,7 +27,7 @@ pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """The net votes of one bin. Rows outside of the bin get them with the opposite sign."""
+    """The sum of the votes of the 1-rules that test for a bin; rows in other bins get −sum."""
 
     votes: int
     column: int
@@ -42,8 +42,8 @@ class VoteModel:
     ``-votes`` if it is not.
     """
 
-    votes: tuple[Vote, ...]  # bins with a net vote other than 0, the largest absolute vote first
-    constant: int  # net votes of the 1-rules that predict one label for all rows
+    votes: tuple[Vote, ...]  # bins with a sum other than 0, the largest absolute sum first
+    constant: int  # sum of the votes of the 1-rules that predict one label for all rows
     # The 1-rule (literal) of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
     n_bins: tuple[int, ...]  # number of bins of each column

@@ -125,20 +125,20 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version for the ids of a learner's runs: its entry's version and a checksum.
 
-    The checksum is of the learner's file and of the user's files that it imports. It is needed
-    because no golden test reminds a user to raise the version.
+    The checksum is of the learner's file and of the user's files that it imports. The version alone
+    is not enough, because no golden test reminds a user to raise it.
     """
     return _compute_version(path_of(name).resolve(), entry(name).version)
 
 
 def claims() -> dict[str, tuple[Any, ...]]:
-    """Return the claims for the statistical audit, by the name of each own learner with claims."""
+    """Return the claims for the statistical audit, by learner; leave out learners without any."""
     modules = {name: load_audit(name) for name in names()}
     return {name: tuple(m.claims()) for name, m in modules.items() if hasattr(m, "claims")}
 
 
 def contract(name: str) -> Any:
-    """Return the settings that the contract check tries, from ``contract()``; None without it."""
+    """Return the settings that ``contract()`` lists; None if the learner has no such function."""
     of_module = getattr(load_audit(name), "contract", None)
     return None if of_module is None else of_module()
 

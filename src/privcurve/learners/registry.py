@@ -56,7 +56,7 @@ def hint_multiclass() -> str:
 
 
 def check_n_classes(learner: LearnerEntry, n_classes: int) -> None:
-    """Raise ValueError if a learner does not support so many classes, and name others that do."""
+    """Raise ValueError, which names other learners, if one does not support `n_classes`."""
     if why := learner.refuses(n_classes=n_classes):
         raise ValueError(f"{why}. {hint_multiclass()}")
 

@@ -320,10 +320,10 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier, TopDownParamete
         ask whether the bin is at most a threshold, which suits columns with ordered bins; only with
         ``proved``.
     criterion : str
-        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. One record changes ``zero_one`` half
-        as much as ``gini``, so ``zero_one`` gets half of the noise of ``gini``; ``entropy`` gets
-        about (log₂ n + 1.4)/4 times this noise, and ``root_gini`` √n/2 times. With ``published``,
-        only ``gini``.
+        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. The noise is proportional to how
+        much one of the n records can change a score. Compared with ``gini``, the noise of
+        ``zero_one`` is half as large, the noise of ``entropy`` about (log₂ n + 1.4)/4 times, and
+        the noise of ``root_gini`` √n/2 times as large. With ``published``, only ``gini``.
     split_share : float, optional
         Share of the budget for the splits; the rest is for the leaves. Only with ``proved``; for
         the default see ``privacy.calibration.trees.lazybb_trees``.

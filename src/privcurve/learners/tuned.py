@@ -239,7 +239,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
     def _count_right(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
-        """Return the noisy number of correctly predicted records, multiplied by `UNITS`."""
+        """Return the noisy number of correctly predicted records, in units of 1/`UNITS` record."""
         codes, labels, counts, _ = records
         exact = count_right(codes, labels, counts, model.score_codes)
         return int(curator.whole_numbers(call, UNITS * exact)[0])

@@ -154,8 +154,8 @@ def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[An
         # JSON has no type for these labels (such as dates): write the names of the classes instead.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The fit got each label as the index of its class, not as a value of the label's column:
-        # write the type of these values, which the domain has.
+        # The fit got the index of each label's class instead of the label itself. Write the type of
+        # the labels themselves, which the domain has.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind

@@ -105,7 +105,7 @@ def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> No
 
 
 def _edges_of(column: Column) -> Any:
-    """Return the edges of bins on the axis; halfway between whole numbers if bins contain these."""
+    """Return the edges of bins on the axis; for whole numbers, each edge is halfway between two."""
     edges: Any = np.array(column.edges) - (0.5 if column.is_whole else 0.0)
     return edges.astype("datetime64[D]") if column.dates else edges
 

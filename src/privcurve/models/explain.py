@@ -88,7 +88,7 @@ class Explanation:
 
     @property
     def without_effect(self) -> list[str]:
-        """The names of the columns all of whose bins have the same value."""
+        """The names of the columns whose bins all have the same value."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
     @property
@@ -119,7 +119,7 @@ class Explanation:
         """Return a sentence that lists the columns without effect.
 
         If the score is no sum over columns, the sentence says that the columns have no effect on
-        means, because they may have an effect together with other columns.
+        means over cells, because they may have an effect together with other columns.
         """
         where = "of their own" if self.is_sum else "on these means"
         return f"Without effect {where}: {', '.join(self.without_effect)}."

@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def drawn(self) -> Shape:
-        """The shape to draw: only bins that people have, as far as the model has counts of people.
+        """The shape to draw: without empty bins, if the model has counts of people.
 
         A categorical column keeps the categories with people, a numeric column all bins from the
         first to the last bin with people. If the model has no counts of people, or no numeric bin

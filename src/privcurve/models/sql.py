@@ -94,7 +94,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
-    # The name of the score column depends on the model: the table may have another model's scores.
+    # The name of the score column depends on the model, because the table may already have a column
+    # with another model's scores.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
     sums = [f"{formula} AS {name}" for formula, name in zip(scores, names, strict=True)]
@@ -174,7 +175,9 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield SQL conditions, of which at least one holds if a text is no ISO date or UTC time.
+    """Yield SQL conditions on a text; at least one holds unless the text is a day that can be read.
+
+    Such a text is an ISO date, alone or with a time in UTC.
 
     Each condition may assume that all earlier conditions are false, as in a CASE.
     """
@@ -229,7 +232,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words |= {word: word for word in pointed}
     stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
     # `nothing` is added to the score for a missing value, and `other` for a text that the
-    # description does not list, such as "\0".
+    # description does not list; "\0" is such a text.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )

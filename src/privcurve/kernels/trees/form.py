@@ -199,7 +199,7 @@ def answers(histogram: NDArray[Any], low: Ints, high: Ints) -> NDArray[Any]:
     """Return the weight of rows that answer yes, by question and label: (n_questions, n_labels).
 
     Question q asks whether a bin is from `low[q]` to `high[q]`. Ranges with the same first bin must
-    be consecutive, in the order of their last bins.
+    be consecutive, in the order of their last bins, because each sum continues the one before.
     """
     yes = np.empty((len(low), len(histogram)), histogram.dtype)
     for c in range(len(histogram)):

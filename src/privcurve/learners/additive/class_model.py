@@ -16,7 +16,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """Scores of classes: each is an intercept plus, for each column, a value of the row's bin.
+    """Scores of classes: an intercept plus what the row's bin of each column adds to the score.
 
     The probability of a class is proportional to the logistic function of its score. Standard
     errors are 0: they are not estimated for more than two classes.
@@ -27,7 +27,7 @@ class ClassModel:
     # For each column, an array (n_classes, n_bins): what a bin adds to the score of a class. It is
     # 0 everywhere if the column has no effect.
     class_shapes: tuple[Floats, ...]
-    class_errors: tuple[Floats, ...]  # for each array in `class_shapes`, standard errors
+    class_errors: tuple[Floats, ...]  # standard errors of the numbers in `class_shapes`
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()
@@ -55,7 +55,7 @@ class ClassModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns whose values are not all 0."""
+        """The number of columns with an effect: some bin adds a number other than 0."""
         return sum(bool(values.any()) for values in self.class_shapes)
 
     def measures(self) -> dict[str, float]:
@@ -79,7 +79,7 @@ class ClassModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the model in words, the columns with the widest range of values first.
+        """Write the model in words; columns whose bins add the most different numbers come first.
 
         See :meth:`AdditiveModel.in_words`. The default names of classes are ``class 0``, ….
         """

@@ -39,8 +39,9 @@ class Network(NamedTuple):
 
     # Weights for the releases 0, 1, …; all further releases use the last weights.
     stages: tuple[Stage, ...]
-    # Two arrays (n_stages, 4). From their coefficients, `shares_of` computes the share of each
-    # release in the budget, and the share of the totals in the budget of their release.
+    # `shares` and `totals` have the shape (n_stages, 4). From the coefficients in `shares`,
+    # `shares_of` computes the share of each release in the budget; from `totals`, the share of the
+    # totals in the budget of their release.
     shares: Floats
     totals: Floats
 

@@ -30,7 +30,8 @@ SMALLEST, LARGEST = -6.0, 3.0
 HALF_WIDTH = 1.96
 # The probability that a report names a column with an effect although no column has one.
 FALSE_ALARM = 0.05
-# An ordered column is tested by polynomials of its bins of degree 1 to at most N_CONTRASTS.
+# An ordered column is tested by contrasts that are polynomials of degree 1, 2, …, N_CONTRASTS (or
+# less if the column has few bins).
 N_CONTRASTS = 4
 # In an unordered column, a bin is tested only if its excess (see `p_values`) has at least this
 # variance: the test takes the sampling error as normal, which is wrong for very few records.
@@ -224,10 +225,11 @@ def p_values(counts: Counts) -> list[float]:
     the hypothesis holds, a contrast consists of privacy noise, whose distribution is public, and
     sampling error, which the test takes as normal. :func:`tail` approximates the tail of their sum.
 
-    An ordered column has a contrast for each polynomial degree k = 1, 2, …; its p-value is
-    multiplied by 2^k, as most effects are monotone. An unordered column has a contrast for each
-    bin, except bins with a variance below `LEAST_VARIANCE`; p-values are multiplied by the number
-    of contrasts (Bonferroni). The p-value of a column is the smallest p-value of its contrasts.
+    An ordered column has a contrast for each polynomial degree k = 1, 2, …. If there are several,
+    the p-value of degree k is multiplied by 2^k: this is a Bonferroni correction that favours low
+    degrees, as most effects are monotone. An unordered column has a contrast for each bin, except
+    bins with a variance below `LEAST_VARIANCE`; p-values are multiplied by the number of contrasts.
+    The p-value of a column is the smallest p-value of its contrasts.
     """
     n_columns = len(counts.ordered)
     positive, negative = (
@@ -237,8 +239,9 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     rest = 1.0 - share
     excess = counts.positive * rest - counts.negative * share
-    # `masses` estimates the number of records in each bin. The noise of `masses` is uncorrelated
-    # with the noise of `excess`, so the weights of contrasts may depend on `masses`.
+    # `masses` estimates the number of records in each bin. The weights of contrasts may depend on
+    # `masses`, because its noise is uncorrelated with the noise of `excess`: weights that follow
+    # the noise of `excess` would make p-values too small.
     lengths = share * share + rest * rest
     masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
     sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths

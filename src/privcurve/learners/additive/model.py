@@ -14,7 +14,7 @@ from privcurve.learners.shared.checks import require
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """Log-odds of the positive label: an intercept plus, for each column, a value of the row's bin.
+    """Log-odds of the positive label: an intercept plus what the row's bin of each column adds.
 
     `errors` and `intercept_error` are standard errors (:mod:`privcurve.learners.additive.errors`);
     they are 0 in models read from older files.
@@ -25,7 +25,7 @@ class AdditiveModel:
     # For each column, an array (n_bins,): what a bin adds to the log-odds. It is 0 everywhere if
     # the column has no effect.
     shapes: tuple[Floats, ...]
-    errors: tuple[Floats, ...]  # for each array in `shapes`, standard errors
+    errors: tuple[Floats, ...]  # standard errors of the numbers in `shapes`
     # For each column, an array (n_bins,): the noisy number of people in each bin. Models from older
     # files have no such arrays.
     people: tuple[Floats, ...] = ()
@@ -48,7 +48,7 @@ class AdditiveModel:
 
     @property
     def n_used(self) -> int:
-        """The number of columns whose values are not all 0."""
+        """The number of columns with an effect: some bin adds a number other than 0."""
         return sum(bool(values.any()) for values in self.shapes)
 
     def measures(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ class AdditiveModel:
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
     ) -> str:
-        """Write the model in words, the columns with the widest range of values first.
+        """Write the model in words; columns whose bins add the most different numbers come first.
 
         Parameters
         ----------

@@ -56,8 +56,8 @@ def people_by_code(
         noisy = counts.by_bin[starts[j] : starts[j + 1]]
         own = nearest_counts(noisy, total)
         if ordered[j] and len(own) > AROUND:
-            # Bins far from all records have extreme scores. If noise alone gave such bins some
-            # people, means of scores over people would be wrong. So such bins get 0 people.
+            # Bins far from all records have extreme scores. If noise alone gave them some people,
+            # means of scores over people would be wrong. So a bin that seems empty gets 0 people.
             up_to = np.append(0.0, np.cumsum(np.pad(own, AROUND // 2)))
             around = (up_to[AROUND:] - up_to[:-AROUND]) / AROUND
             least = LEAST_DEVIATIONS * counts.deviation / math.sqrt(AROUND)

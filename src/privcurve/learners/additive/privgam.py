@@ -153,8 +153,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier, EstimateParameters)
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # The first release has a noisy count per class. So the sum in `others` has the
-                # noise of several counts.
+                # The first release has a noisy count for each class. `others` adds up the counts of
+                # `n_added` classes, and so has the noise of all of them.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(

@@ -23,9 +23,9 @@ from privcurve.privacy.noise import Announced
 LEAST_BINS, BINS_PER_ROOT = 8, 3.0
 # Pairs: if m is at least the first number, a fit makes the second number of releases.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
-# A fit of two classes spends CHOICE_SHARE of its budget on choosing k columns (`n_chosen`), unless
-# that is more than half of the columns. Noise grows with the number of columns in a release: on
-# wide tables, few columns with less noise are better.
+# A fit of two classes spends CHOICE_SHARE of its budget on choosing k columns (`n_chosen`); if k is
+# more than half of the columns, it uses all columns instead. Noise grows with the number of columns
+# in a release: on wide tables, few columns with less noise are better.
 LEAST_CHOSEN, CHOSEN_PER_ROOT, CHOICE_SHARE = 4, 0.12, 0.25
 
 # With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     most_bins: int  # the maximum number of bins of an ordered column
     releases: tuple[tuple[Question, Question], ...]  # per release: sums by bin, then totals
     ledger: tuple[LedgerEntry, ...]  # one entry per call; empty if ε is infinite
-    # Factor of the noisy sums before the network reads them. It is below 1 only if there are more
+    # The network reads the noisy sums multiplied by `scale`. It is below 1 only if there are more
     # records than in the largest table on which the network was trained.
     scale: float
 
@@ -96,7 +96,7 @@ def n_chosen(facts: FitFacts, amount: float) -> int:
     ----------
     facts : FitFacts
     amount : float
-        ε if δ = 0, else μ, of the entire budget.
+        The entire budget: ε if δ = 0, else the μ of Gaussian differential privacy (μ-GDP).
     """
     if facts.n_classes > 2 or math.isinf(amount):
         return 0
@@ -111,9 +111,9 @@ def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which depend mostly on m = n·μ/d.
 
     n is the number of records, and d the number of columns in a release: all, or those that the fit
-    chooses first (`n_chosen`). μ measures the budget of the releases. Take the noise that counts
-    would get if their release spent all of this budget. Gaussian noise with the same standard
-    deviation makes the counts μ-GDP for replace-one neighbours.
+    chooses first (`n_chosen`). μ measures the budget of the releases: a release of counts that
+    spent all of this budget would have noise with some standard deviation σ, and Gaussian noise
+    with this σ makes the counts μ-GDP for replace-one neighbours.
 
     The network was trained on a range of m and n. Outside of this range, the shares are computed
     for the nearest m. If m is too large, the network gets the noise of the largest m. If n is too
@@ -131,7 +131,7 @@ def plan(facts: FitFacts) -> Plan:
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
 
     def part_of_scale(share: float) -> float:
-        """Return by what a share of the budget divides the noise scale of the entire budget."""
+        """Return the noise scale of a call with the entire budget over one with this share."""
         return share if laplace else math.sqrt(share)
 
     # Standard deviation of the noise of a release that has the sensitivity 1 and spends all of the

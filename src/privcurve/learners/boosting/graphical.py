@@ -246,11 +246,12 @@ class GraphicalModel:
         neighbours: Sequence[Sequence[int]],
         tables: dict[Columns, Floats],
     ) -> None:
-        """Add to `tables` the tables of column `a` with columns that share no clique with it.
+        """Add to `tables` the tables of column `a` with each column that shares no clique with `a`.
 
-        Given the columns that two adjacent cliques share, `a` is independent of the rest of the
-        next clique. So the joint table of `a` with the shared columns is carried from clique to
-        clique, starting at the cliques that contain `a`.
+        The function starts at the cliques that contain `a`, and goes from each clique to its
+        neighbours. Given the columns that a clique shares with the clique before, `a` is
+        independent of all other columns of the clique. So the joint table of `a` with the shared
+        columns determines the joint table of `a` with the entire clique.
         """
         label, width = len(self.widths) - 1, self.widths[a]
         ways: list[tuple[int, int, Floats]] = []

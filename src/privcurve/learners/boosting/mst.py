@@ -84,7 +84,8 @@ class MSTClassifier(SyntheticClassifier):
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
         columns, pairs = (feature_histograms_l2(m, self.neighbours) for m in (d + 1, d))
-        # A score is Lipschitz in the pair's counts (L1): their sensitivity bounds its sensitivity.
+        # A score moves by at most as much as the pair's counts (L1): it has at most the sensitivity
+        # of the counts. The range of the scores' change is at most twice this sensitivity.
         distances = 2 * histogram_l1(self.neighbours)
         return [
             Announced(COUNTS, share=third, l2=columns, source=SOURCE),
@@ -150,7 +151,8 @@ def nearest_tables(
     the inverse variances of the noise. They must be nonnegative, add up to 1, and agree: the
     margins of an edge's table are the tables of its columns. As the edges form a tree, such tables
     are the margins of one distribution. The dual problem, which is convex and smooth, has a
-    multiplier for each equation; a table is max(0, noisy + variance · its multipliers).
+    multiplier for each of the equations that say that tables agree and add up to 1. A cell of a
+    table is max(0, its noisy number + its variance · the signed sum of its equations' multipliers).
 
     Returns
     -------

@@ -106,7 +106,7 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
     ) -> None:
-        """Boost trees on drawn records. For each column, `places` has the records' merged bins."""
+        """Boost trees on drawn records; `places` has their merged bins, one array per column."""
         drawn = [column.codes(place, coins) for column, place in zip(columns, places, strict=True)]
         self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
 

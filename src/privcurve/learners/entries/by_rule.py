@@ -63,7 +63,7 @@ def name_of(learner: str, setting: Mapping[str, object]) -> str:
 def suitable_learners(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the items of `specs` that support `n_classes` and `delta`, and why the rest do not.
+    """Return the items of `specs` that support `n_classes` and `delta`; for others, the reasons.
 
     A learner that supports only δ = 0 counts as suitable, and is trained with δ = 0.
     """

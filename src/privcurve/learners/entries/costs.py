@@ -1,4 +1,4 @@
-"""Estimate the seconds of one fit of each learner; the workflow groups runs into jobs by these.
+"""Estimate the seconds of a fit of each learner, by which the workflow groups runs into jobs.
 
 Each function takes all hyperparameters of a learner and the shape of the encoded matrix. The
 coefficients were measured on one core, for training and scoring. The only harm of a wrong

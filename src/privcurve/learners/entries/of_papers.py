@@ -1,4 +1,4 @@
-"""Entries of the learners of this project's papers.
+"""List the entries of the learners of this project's papers.
 
 Each learner is a folder ``papers/<paper>/learners/<name>`` whose ``__init__.py`` has an `ENTRY`.
 """

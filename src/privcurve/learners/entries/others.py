@@ -1,4 +1,4 @@
-"""Entries of other libraries' learners, of methods without privacy, and of `tuned`."""
+"""List the entries of other libraries' learners, of methods without privacy, and of `tuned`."""
 
 from __future__ import annotations
 

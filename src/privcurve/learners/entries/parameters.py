@@ -1,4 +1,4 @@
-"""The hyperparameters of the learners, each declared once for the registry and for the class.
+"""Declare the hyperparameters of the learners, each once for the registry and for the class.
 
 A learner's class inherits its parameters from a dataclass of this module, and its entry in the
 registry lists them. The registry must not import the classes, because their modules are slow to
@@ -87,8 +87,8 @@ class TreeParameters:
 class StartParameters:
     """Whether scores start at the log-odds of a model of the public columns, or at 0."""
 
-    # `used_with`: a public start is proved only with box noise. Learners without the parameter
-    # `noise` are not restricted.
+    # `used_with`: a public start is proved only with ``noise="box"``. Learners without the
+    # parameter `noise` are not restricted.
     start: str = parameter(
         "none", choices=("none", "public"), with_public=("public",), used_with={"noise": ("box",)}
     )

@@ -1,4 +1,4 @@
-"""Entries of this project's private learners, except the learners of its papers."""
+"""List the entries of this project's private learners, except the learners of its papers."""
 
 from __future__ import annotations
 

@@ -103,5 +103,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return the factor that converts Σ‖residual‖ to the loss's estimated curvature in a score."""
+    """Return the c for which c · Σ‖residual‖ estimates the loss's second derivative in a score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

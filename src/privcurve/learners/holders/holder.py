@@ -45,7 +45,7 @@ class Ballot(NamedTuple):
     # :func:`published_scale` is the noise scale.
     mechanism: str
     criterion: str  # name of an impurity in `CRITERIA`
-    rate: float  # factor of scores; infinite means no noise
+    rate: float  # the larger, the less noise (see `mechanism`); infinite means no noise
     what: str = ""  # name of the vote's ledger entry
 
 
@@ -110,7 +110,7 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
     """Return 2Δ(m)/rate, the published noise scale of a gain; it is 0 at an infinite rate.
 
     Δ(m) is the published sensitivity of a gain at a node with m records. m is `size`, but at least
-    2, because a gain of fewer records is always 0 or −1.
+    2: with fewer records all questions have the same gain, so the noise scale does not matter.
     """
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
@@ -167,9 +167,9 @@ def _zeros(counts: Ints, n_outputs: int) -> Floats:
 class _Counts(NamedTuple):
     """Exact numbers of the records in one node."""
 
-    # (n_classes, n_bins): by class and bin; bins are numbered consecutively over all columns
+    # (n_classes, n_bins): records by class and bin; bins are numbered through all columns
     table: Ints
-    totals: Floats  # (n_classes,): by class
+    totals: Floats  # (n_classes,): records by class
     yes: Floats  # (n_questions, n_classes): records that answer yes, by question and class
 
 

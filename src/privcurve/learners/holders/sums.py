@@ -21,11 +21,14 @@ SECURE_SUM = "secure_sum"
 
 # Rings of secure sums, which add integers modulo 2^bits. Each key is the number of bits of a ring;
 # the value is how many of these bits a number may use. With 64 bits a number may use only 50 bits,
-# because a float64 is exact up to 53 bits. A sum takes the first ring with a small enough unit.
+# because a float64 is exact up to 53 bits. The *unit* of a sum is the number that the integer 1 of
+# the ring represents. A sum takes the first ring whose unit is so small that rounding costs no
+# privacy.
 RINGS = {32: 30, 64: 50}
 
-# Each party rounds its share of the noise to multiples of a unit. If a unit is at most
-# scale/(FINEST · √shares), rounding costs no privacy: docs/proofs.md, 'Trust'.
+# Each party rounds its share of the noise to multiples of the unit. If the noise is the sum of n
+# shares and the unit is at most scale/(FINEST · √n), rounding costs no privacy: docs/proofs.md,
+# 'Trust'.
 FINEST = 4.0
 
 # A ring has room for noise of up to this number of noise scales, so that a sum overflows only with
@@ -89,7 +92,7 @@ class Sums:
     ) -> MessageNoise:
         """Return noise and number format of messages, such that rounding costs no privacy.
 
-        A secure sum takes the first ring in `RINGS` that is fine enough.
+        A secure sum takes the first ring in `RINGS` with a small enough unit.
 
         Parameters
         ----------

@@ -24,8 +24,8 @@ from privcurve.learners.shared.numbers import LEVEL_UNIT, NumbersClassifier, eve
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-# The ridge, in units of σ·√width, is about the norm of the noise of the Gram matrix. The constant
-# is from the authors' code.
+# The ridge is RIDGE·σ·√(number of inputs), about the norm of the noise of the Gram matrix; σ is the
+# standard deviation of this noise. The constant is from the authors' code.
 RIDGE = 1.96
 # The value of `inputs` for columns that are read as numbers.
 NUMBERS = "numbers"

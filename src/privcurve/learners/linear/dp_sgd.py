@@ -194,7 +194,7 @@ def network_gradients(
     second: Floats,
     clip: float,
 ) -> Floats:
-    """Return the flat sum of clipped gradients: first-layer weights, then second-layer weights."""
+    """Return the sum of clipped gradients as one vector: for the first layer, then the second."""
     unit = of_gradients(codes, labels, counts, inputs, first, second, clip).unit
     sums = add_gradients(codes, labels, counts, inputs, first, second, clip, unit)
     return unit * np.concatenate([part.ravel() for part in sums])

@@ -104,9 +104,9 @@ def input_rows(
 ) -> csr_array:
     """Return the matrix of inputs: one column per group of bins of a column, and a constant 1.
 
-    In each column, the input of the group that contains the record's bin is the bin's entry of
-    `numbers`, or 1 if that is None; all others are 0. Numbers are in [0, 1], as the bounds of sums
-    over such rows assume.
+    In each column, the input of the group that contains the record's bin is the number of the bin
+    (in `numbers`), or 1 if the column has no numbers; all other inputs are 0. Numbers are in
+    [0, 1], as the bounds of sums over such rows assume.
     """
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])

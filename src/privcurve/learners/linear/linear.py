@@ -71,8 +71,8 @@ class LinearClassifier(OneHotClassifier, InputParameters):
         return one_hot(codes[:, columns], self.n_bins_[columns], value)
 
 
-# The solver stops at this gradient of the mean loss (diffprivlib's default is 1e-4).
-# The proof is about the exact minimum, so the tolerance must be far below the noise.
+# The solver stops when no entry of the gradient of the mean loss is above TOLERANCE (diffprivlib's
+# default is 1e-4). The proof is about the exact minimum: TOLERANCE must be far below the noise.
 TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 

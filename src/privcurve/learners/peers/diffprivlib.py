@@ -39,8 +39,8 @@ class _RandomTrees(PrivateClassifier, DiffprivlibTreeParameters):
 
     calibration: str = PUBLISHED
 
-    # What the privacy claim of a subclass does not cover, besides the exclusions that `_statement`
-    # adds for both subclasses.
+    # What the privacy claim of a subclass does not cover. `_statement` adds exclusions that hold
+    # for all subclasses.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:

@@ -26,7 +26,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# interpret's default: it spends this share of ε, and half of δ, on the choice of bins.
+# interpret's default share of ε that pays for the choice of bins (with half of δ).
 BIN_SHARE = 0.1
 
 # The value of `nominal` with which interpret reads the categories of a column from the records.
@@ -116,7 +116,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
             self.model_ = model.fit(rows, labels)
         # The seed determines all noise, so it must not remain in the model.
         self.model_.random_state = None
-        # The first and the last score of a column are for missing and unknown values.
+        # Leave out the first and the last score of a column: missing and unknown values have them.
         used = [len(set(scores[1:-1].tolist())) > 1 for scores in self.model_.term_scores_]
         self.n_features_used_ = sum(used)
         return self._statement()

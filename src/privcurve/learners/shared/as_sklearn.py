@@ -1,4 +1,4 @@
-"""The part of scikit-learn's classifier interface besides `fit` and `predict`."""
+"""Implement scikit-learn's interface of classifiers, except `fit` and `predict`."""
 
 from __future__ import annotations
 

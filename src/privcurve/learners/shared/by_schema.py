@@ -18,10 +18,10 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 def schema_facts(learner: Any, schema: Any, y: object) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines.
 
-    They are the public facts. If the schema has a unit of privacy (a person with several rows),
-    they include the smaller ε and δ of one row that give the unit the requested ε and δ. Only the
-    type of `y` is read. Raises ValueError if the learner already has one of these public facts, or
-    if `schema` is not a Schema.
+    The parameters are the public facts. If the schema has a unit of privacy (a person with several
+    rows), ε and δ are among them, so much smaller that the guarantee for one row implies the
+    requested guarantee for the unit. Only the type of `y` is read. Raises ValueError if the learner
+    already has one of these public facts, or if `schema` is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(
@@ -37,7 +37,7 @@ def schema_facts(learner: Any, schema: Any, y: object) -> dict[str, Any]:
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     is_blank = registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None
-    # A learner for private columns assumes a public label, so the schema must declare it.
+    # A learner for private columns assumes a public label: the schema must declare it as public.
     if is_blank and domain.public_label:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:

@@ -126,7 +126,8 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
 def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
     """Return the log-odds at which both labels of a row have the same expected weight.
 
-    The weight of a label with the margin σ is min(1, e^{cap − λσ}): see `cap_of`.
+    The expected weight of a label is its probability times the weight min(1, e^{cap − λσ}) that the
+    row has with this label, where σ is the score times the label (±1): see `cap_of`.
     """
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)

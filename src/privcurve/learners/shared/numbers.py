@@ -36,9 +36,9 @@ class NumbersClassifier(PrivateClassifier):
     def numbers(self, codes: Any) -> Any:
         """Return the bins as numbers in [0, 1], one column each.
 
-        If `codes` are a curator's `Rows`, so is the result: it has the bounds from which the
-        library derives sensitivities. An array of bins, as in a prediction, gives an array. Bins of
-        categories, and all bins without `levels`, are at equal distances.
+        If `codes` are a curator's `Rows`, the result is `Rows` with the bounds from which the
+        library derives sensitivities. If `codes` are an array, as in a prediction, the result is an
+        array. Bins of categories, and all bins without `levels`, are at equal distances.
         """
         every = [
             even_levels(int(n)) if own is None else own

@@ -47,7 +47,7 @@ class PublicClassifier:
         self._last: Floats | None = None
 
     def fit(self, weights: Floats) -> LinearScore:
-        """Fit with a weight for the records of each row.
+        """Fit the model; each record of row i has the weight ``weights[i]``.
 
         The search starts at the previous fit's solution, so it is fast if weights change little.
         """

@@ -1,4 +1,4 @@
-"""Fits on sealed records, and the status of a fit's guarantee.
+"""Run fits on sealed records, and determine the status of a fit's guarantee.
 
 All private fits get sealed records, except fits of other libraries' learners and fits with a
 calibration in `LearnerEntry.sees_open`.
@@ -116,7 +116,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
     Private learners get sealed records, others the records themselves. After a private fit, the
     function searches the learners for sealed values and sources of noise that must not be kept.
     There is one curator per learner. Raises SealedError if a learner kept such a value, and
-    DoorError if a private fit inside another one is not charged to it.
+    DoorError if this fit is a part of another private fit, which does not pay for it.
     """
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
@@ -164,7 +164,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
 
 
 def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement; raise DoorError if it guarantees less than the learner's parameters."""
+    """Return a statement; raise DoorError if it guarantees less than the parameters say."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):
@@ -190,7 +190,7 @@ def refuse_kept(model: Any, learner: str) -> None:
 
 
 def _line_of(model: Any, attribute: str) -> str:
-    """Return the place in a learner's file that sets an attribute; if none does, the class name."""
+    """Return which line of a learner's file sets an attribute, or else the name of the class."""
     path = getattr(sys.modules[type(model).__module__], "__file__", None) or ""
     sets = re.compile(rf"\bself\.{attribute}\b[^=]*=(?!=)")
     lines = (k for k, line in enumerate(linecache.getlines(path), 1) if sets.search(line))

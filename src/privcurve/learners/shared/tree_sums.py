@@ -36,8 +36,8 @@ def places_of(counts: Ints) -> Ints:
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Cache the starts: each tree needs them twice, and computing them takes as long as drawing the
-    # noise of a small tree.
+    # Cache the first bin of each column: each tree needs these numbers twice, and computing them
+    # takes as long as drawing the noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 

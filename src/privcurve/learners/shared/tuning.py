@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """Public facts about a candidate's training: its ε, and parts of its statement."""
+    """Public facts about the training of a candidate: the ε, and parts of the statement."""
 
     epsilon: float
     assumptions: tuple[str, ...]
@@ -74,8 +74,9 @@ def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
     name : str
         The learner of settings that name no other.
     settings : mapping, sequence of mapping, or None
-        A list of values for each hyperparameter, for all combinations; or a list of settings, each
-        of which may name its own ``learner``; or None, for the defaults.
+        A mapping has a list of values for each hyperparameter; all combinations are candidates. A
+        sequence lists the settings, each of which may name its own ``learner``. None: the default
+        hyperparameters.
 
     Raises
     ------
@@ -141,8 +142,8 @@ def budget_of(
 ) -> SelectionBudget:
     """Return the budget of a run that trains one of these learners: see ``selection_budget``.
 
-    If all learners support only δ = 0, the budget of a run is an ε even if δ > 0. Raises ValueError
-    if nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
+    If all learners support only δ = 0, the budget of a run is an ε (not a ρ) even if δ > 0. Raises
+    ValueError if nothing remains for a run, or if δ = 0 and a learner needs δ > 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
