@@ -187,7 +187,7 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place with empty positions in lists, which is the same for all entries of a list."""
+    """Return a place with "" for positions in lists; so all entries of a list have one place."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 

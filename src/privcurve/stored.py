@@ -54,7 +54,8 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
 
 
 def _replace_word(text: object, old: str, new: str) -> Any:
-    # Names of curves look like `privgam~proved~delta=1e-05` or `adult/privgam~proved/best`.
+    # A word is replaced only between the marks ~ and /, as in the names of curves
+    # `privgam~proved~delta=1e-05` and `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
     return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

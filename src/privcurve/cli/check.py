@@ -22,7 +22,8 @@ examples:
   privcurve check descriptions/patients.yaml
 """
 
-# Shares of a column above which the output marks them with "!".
+# The output marks a column's share of clipped, `other` or missing values with "!" if the share is
+# above this number.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
 # Maximum number of columns that the output names as having most of their values in one bin.
 _NAMED = 5

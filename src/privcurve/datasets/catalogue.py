@@ -197,7 +197,8 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 def _read(path: Path, state: tuple[int, ...]) -> Any:
     """Read and check a YAML file, with a cache, because each variant reads the file of its base.
 
-    `state` is in the key of the cache, so that a changed file is read again.
+    `state` is the :func:`schema.file_state` of the file. It is a part of the key of the cache, so
+    that a changed file is read again.
     """
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)

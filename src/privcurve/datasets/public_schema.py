@@ -424,7 +424,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: object) -> bool:
-        """Return whether only several rows together show that labels are positions of classes."""
+        """Return whether `y` has positions of classes, and some position is also a class."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 TRIED = 200
 # Number of fits for each value of the secret of the chosen canary, to measure the attack.
 FITS = 1_000
-# Smallest allowed number of fits: with fewer, the standard error exceeds 5 %.
+# Smallest allowed number of fits for each value of the secret. With fewer fits, the standard error
+# of the share of right guesses could exceed 5 percentage points.
 LEAST = 50
 # Number of fits between two reports of progress.
 AT_ONCE = 25

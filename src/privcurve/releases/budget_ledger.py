@@ -292,9 +292,9 @@ class BudgetLedger:
     ) -> Release:
         """Return the last release of a learner at a price that is not done, to resume it.
 
-        If several are not done, a release with these `parameters` is preferred. If the settings
-        differ, :meth:`resume` raises an error later. Raises ReleaseError if there is no such
-        release.
+        If there are several such releases, the last one with these `parameters` is preferred. If
+        all have other parameters, :meth:`resume` raises an error later. Raises ReleaseError if all
+        releases of the learner at this price are done.
         """
         at_price = [
             past

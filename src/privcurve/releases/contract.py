@@ -206,8 +206,9 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return a distant training and test table: records are equal, except for one person's labels.
+    """Return a training and a test table that differ from :func:`_one` in nearly all records.
 
+    Within each table, records have equal values, except for notes and for the labels of one person.
     Under private-columns, all public values are as in :func:`_one`. Under add-remove, the training
     table has half as many records.
     """

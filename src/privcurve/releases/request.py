@@ -92,9 +92,10 @@ class Request:
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
-        """The ε and δ for one record, with which the learner trains.
+        """The ε and δ with which the learner trains, for neighbours that differ in one record.
 
-        They are smaller than the ε and δ of the request if these are for persons.
+        They are smaller than the ε and δ of the request if the request protects persons with
+        several records.
         """
         return budget_within_group(self.epsilon, self.delta, self.at_most)
 

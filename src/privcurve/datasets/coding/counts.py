@@ -30,7 +30,7 @@ class ColumnCounts:
     column: Column
     n: int = 0  # number of records
     missing: int = 0
-    gaps: int = 0  # missing values of a column that has no bin for missing values
+    gaps: int = 0  # number of missing values, if the column has no bin for them
     below: int = 0  # numbers below the lowest bound
     above: int = 0  # numbers above the highest bound
     other: int = 0  # unlisted texts, which are encoded as `other`

@@ -37,7 +37,10 @@ def alike_persons(names: Iterable[str]) -> list[list[str]]:
 
 
 def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str:
-    """Return a warning about similar names of persons, with examples if `shown`; else ""."""
+    """Return a warning about similar names of persons; "" if there are no similar names.
+
+    The warning has examples if `shown`.
+    """
     groups = alike_persons(names)
     if not groups:
         return ""

@@ -286,7 +286,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Return advice if texts look like dates or amounts in a notation that is not read."""
+    """Return advice if texts look like dates or amounts in a notation that can't be read."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:

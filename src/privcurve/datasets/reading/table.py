@@ -153,8 +153,8 @@ def find_fields(
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # None of the names is a column, so this line may be a record. The message shows no field of
-        # it, except one that nearly equals the name of a column.
+        # The line has no name of a column, so it may be a record. The message shows a field of the
+        # line only if the field nearly equals the name of a column.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
