@@ -159,8 +159,8 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Several rules may restrict the type at a place: report only the rule that allows the fewest
-    # types.
+    # Several rules may restrict the type at a place. The rule that allows the fewest types is the
+    # strictest: report only the error from this rule.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":

@@ -47,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Always None in partitioned datasets: a dataset with a unit is never partitioned.
+    # Always None in partitioned datasets: if ε protects persons, a dataset is not partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None

@@ -33,7 +33,7 @@ VALUES_OF_PART = 30_000_000
 # encoded are encoded again.
 CODING = 3
 # Version that takes the place of CODING in the digests of datasets from downloaded files and plain
-# delimited texts. All versions encode these datasets equally, so they are never encoded again.
+# delimited texts. All versions encode these datasets equally, so a new one need not repeat it.
 FIRST_CODING = 1
 
 # Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).

@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The relation of neighbours in words, with the unit of protection if it is a person."""
+        """The relation of neighbours in words, which mention persons if the price protects them."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 

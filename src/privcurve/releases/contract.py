@@ -161,8 +161,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # If the fit deals records to parts or parties, a changed record may also move other
-                # records to another part, so the changes may exceed the sensitivities.
+                # Skip a fit that deals records to parts or parties: a changed record may also move
+                # other records to another part, so the changes may exceed the sensitivities.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -318,7 +318,7 @@ def _release(
             }
             model, test = released.path(MODEL), Path(TEST)
             texts |= _texts_of(models.load(model))
-            # `evaluate` refuses noisy counts if the unit is a person.
+            # `evaluate` refuses noisy counts if ε protects persons.
             if kind != PERSONS:
                 answers = evaluation.ask(models.load(model), test, "town", print)
                 noisy = evaluation.release(answers, model, test, DATASET, "town", 0.5)

@@ -96,7 +96,7 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
     """
     if request.relation == ADD_REMOVE:
         assert coins is not None
-        # Each record has a secret coin; with a unit, all records of a person share one coin.
+        # Each record has a secret coin; if ε protects persons, each person has one coin.
         units = np.unique(places, return_inverse=True)[1]
         held = np.asarray(coins.random(len(places))[units] < request.holdout)
     else:

@@ -31,7 +31,7 @@ MADE_UP = 64
 # Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The parameter of learners with a public estimate of the number of records, if that is secret.
+# Parameter of learners: a public estimate of the number of records, if the number is secret.
 ESTIMATE = "n_estimate"
 
 
@@ -101,7 +101,7 @@ class Request:
 
     @property
     def epsilon_of_query(self) -> float:
-        """The ε of the query on the hold-out, with which it protects one record."""
+        """The ε with which the query on the hold-out protects one record."""
         return self.budget_of_record[0]
 
     @property

@@ -28,7 +28,7 @@ class Coded(NamedTuple):
     y: NDArray[np.int8]  # (n_rows,): labels, −1 or +1; with more than two classes 0, 1, …
     n_read: int  # number of records that were read; X and y may contain only some of them
     rows: NDArray[np.intp]  # (n_rows,): position of each record among the records that were read
-    # Name of the person of each record that was read; empty if the dataset has no unit.
+    # Name of the person of each record that was read; empty if ε protects no persons.
     persons: Sequence[str] = ()
 
 

@@ -13,7 +13,7 @@ from privcurve.datasets.domain import NUMERIC, OTHER, Column
 FEW = 10
 NEARLY_ALL = 0.95
 
-# A fit warns if a larger share of a column's values is clipped.
+# A fit warns if the clipped share of a column's values is larger than this.
 NOTED = 0.05
 
 # Number of significant digits of bounds in messages.
@@ -69,7 +69,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """The text of :attr:`warning`; else a warning if more than the share `NOTED` is clipped."""
+        """The text of :attr:`warning`; else a warning if a share above `NOTED` is clipped."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning

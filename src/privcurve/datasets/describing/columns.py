@@ -228,8 +228,8 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # Markers are larger or smaller than all other numbers. If not all values were counted, the
-    # uncounted ones may be still larger or smaller, so no number is taken for a marker.
+    # Markers of missing values are larger or smaller than all other numbers. If some values were
+    # not counted, they may be still larger or smaller, so no number is taken for a marker.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)

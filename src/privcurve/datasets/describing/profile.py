@@ -87,7 +87,7 @@ class Profile:
     # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether the column has more distinct values than `most`
-    # Sum of the counts in `values` after the piece in which `values` became full. (Later pieces
+    # Sum of the counts in `values`, up to the piece in which `values` became full. (Later pieces
     # only raise the counts of known values, so they would lower the share of distinct values.)
     n_apart: int = 0
     # Number and range of the numbers, by notation (decimal mark, thousands mark).

@@ -115,10 +115,10 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """A bin with more than half of the present values, which differ; and its share of them.
+        """The bin of a numeric column with more than half of the present values, and its share.
 
-        The column is numeric. None if there is no such bin, if all values in it are equal, or if
-        the column has fewer than `FEW` present values.
+        None if there is no such bin, if all values in it are equal, or if the column has fewer than
+        `FEW` present values.
         """
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
@@ -499,7 +499,7 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Add a remark for each class that has only one record (or person, with a unit).
+        """Add a remark for each class that has only one record (one person, if ε protects persons).
 
         ``privcurve compare`` needs two of each class, one to train on and one to test on. `trained`
         maps each text of the label to its number of records in the training files.

@@ -101,7 +101,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 def wanted_fields(description: AnyDescription) -> list[str]:
     """Return the names of the fields to read.
 
-    These are the columns of the domain. A dataset adds the label and the column of the unit; a file
+    These are the columns of the domain. A dataset adds the label and the column of persons; a file
     for prediction adds the copied columns.
     """
     if description.label is None:
