@@ -149,7 +149,7 @@ def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> No
 
 
 def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return the violations of the JSON schema in a file; those with the same cause are one fault.
+    """Return the violations of a JSON schema; violations with the same cause are one fault.
 
     NaN is never allowed, as comparisons with the bounds in a schema do not detect it. Infinity is
     allowed only where the schema has the type ``infinite``.

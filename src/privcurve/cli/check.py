@@ -133,7 +133,7 @@ def _write_shares(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Yield lines about columns with most values in one bin, with a proposal of bins for each."""
+    """Yield lines that name the columns with most values in one bin, and propose other bins."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]

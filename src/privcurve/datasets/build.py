@@ -276,10 +276,10 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield a message for each contradiction in a parser, and for each field that it lacks.
+    """Yield a message for each contradiction in a parser, and for each missing field.
 
-    If the parser lists fields, they must include all `columns`, the label and the column of the
-    unit.
+    If the parser lists fields, the list must include all `columns`, the label and the column of
+    persons (``unit.column``).
     """
     try:
         # Try the encoding: some of Python's codecs, such as rot13, do not convert texts to bytes.
@@ -391,7 +391,7 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _list_texts(values: object) -> tuple[str, ...]:
-    """Return one value, or each value of a list, as a text without blanks at its ends."""
+    """Return the values of a list, or a single value, as texts without blanks at their ends."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
 

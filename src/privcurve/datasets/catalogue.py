@@ -116,7 +116,7 @@ def _explain_unknown(name: str) -> str:
 
 
 def description_of(path: Path) -> Description:
-    """Read one YAML file; report all its faults, each with its key and the allowed values."""
+    """Read one YAML file; an error names all faults, each with the key and the allowed values."""
     content = _load_content(path)
     if "based_on" not in content:
         return build(path.stem, path, content)

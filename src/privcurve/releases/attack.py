@@ -3,7 +3,7 @@
 As the guarantee assumes, the attacker knows everything except one secret about one record, the
 canary: its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table
 with the canary: half of the fits with one value of the secret, half with the other value. The
-success of an attack on a real table depends on the exact records, so it is for their owner only.
+success of an attack on a real table depends on the exact records, so only their owner may see it.
 The success on a made-up table of the same schema and size is public.
 """
 

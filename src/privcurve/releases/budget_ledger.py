@@ -312,7 +312,7 @@ class BudgetLedger:
     def resume(self, release: Release, facts: Mapping[str, object]) -> Release:
         """Return a release to resume.
 
-        Raises ReleaseError if it began with other records, settings or seed than `facts` has.
+        Raises ReleaseError if the release began with other records, settings or seed than `facts`.
         """
         for key, value in facts.items():
             if release.facts.get(key) != value:

@@ -104,9 +104,9 @@ Line = tuple[Any, ...]
 def requests(learner: str) -> Iterator[tuple[Request, str]]:
     """Yield the requests to check for a learner, each with a variant of the description (`KINDS`).
 
-    There is a request for each neighbouring relation that the learner supports, with δ = 0 and with
-    δ > 0 if it supports them. `learner` may also be ``choose``. Raises ValueError if the learner
-    can't be released.
+    For each neighbouring relation that the learner supports, there is a request with δ = 0 and one
+    with δ > 0, unless the learner refuses this δ. `learner` may also be ``choose``. Raises
+    ValueError if the learner can't be released.
     """
     entry = registry.entry(TUNED if learner == CHOOSE else learner)
     if learner not in releasable():

@@ -173,8 +173,7 @@ def _check_description(request: Request, description: Description) -> None:
     """Raise ReleaseError if `records` or `parser` of a description breaks the guarantee.
 
     The key `records` selects records (`balance`, `first`), so one private record may decide which
-    other records train. The model file contains the parser, and so the number of records if the
-    parser has it.
+    other records train. The model file contains the parser, which may have the number of records.
     """
     if description.public_benchmark:
         return
@@ -212,8 +211,8 @@ def _check_description(request: Request, description: Description) -> None:
 def public_number(request: Request, description: Description) -> int | None:
     """Return the number of records if it is public; otherwise the user's estimate, or None.
 
-    For ``add-remove`` neighbours, the number of records is private: a check that depends on it
-    would reveal something about it.
+    For ``add-remove`` neighbours, the number of records is private: a check that depends on
+    the number would reveal something about the number.
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows

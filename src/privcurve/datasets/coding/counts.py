@@ -81,5 +81,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the `warning` of each column that has one; with `train`, the `training_warning`."""
+    """Yield all warnings about columns: `training_warning` with `train`, otherwise `warning`."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

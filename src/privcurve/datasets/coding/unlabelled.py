@@ -31,7 +31,7 @@ class CodedPiece:
     codes: Codes  # (n_answered, n_columns): bins of the records that are not skipped
     # (n_records,): whether each record is encoded; False for a skipped record
     answered: NDArray[np.bool_]
-    # For each copied column: its texts in all records; "" in a record with a wrong number of
+    # The texts of each copied column, one text per record; "" for a record with a wrong number of
     # fields.
     copied: list[list[str]]
     skipped: list[tuple[int, list[str]]]  # line and faults of each skipped record

@@ -280,8 +280,8 @@ class UnlabelledFile(NamedTuple):
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
     tables: Callable[[Problems], Iterator[RawTable]]  # function that reads the records in pieces
-    # Only for a file without column names, which is read by position: its first records (`top`),
-    # and the last skipped line before them (`above`).
+    # Only for a file without column names, whose columns are found by position: `top` has the first
+    # records of the file, `above` the last skipped line before them.
     top: Sequence[Record] = ()
     above: Record = (0, ())
     remarks: tuple[str, ...] = ()
