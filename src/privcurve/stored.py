@@ -23,12 +23,12 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: object) -> Any:
-    """Convert a calibration or curve's name to words of files; return other values unchanged."""
+    """Convert a calibration or the name of a curve to words of files; keep other values."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: object) -> Any:
-    """Convert a calibration or curve's name to words of the API; return other values unchanged."""
+    """Convert a calibration or the name of a curve to words of the API; keep other values."""
     return _replace_word(word, STORED, SPOKEN)
 
 

@@ -33,7 +33,7 @@ VALUES_OF_PART = 30_000_000
 # encoded are encoded again.
 CODING = 3
 # Version that takes the place of CODING in the digests of datasets from downloaded files and plain
-# delimited texts. All versions encode these datasets equally, so a new one need not repeat it.
+# delimited texts. A new version encodes these datasets as before, so it need not encode them again.
 FIRST_CODING = 1
 
 # Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).
@@ -203,8 +203,8 @@ class Description:
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     # Columns with `clipping: expected`: it is no error if most of their values are out of bounds.
     clipped: frozenset[str] = frozenset()
-    # Number of records in each part of partitioned data. 0: not partitioned; None: partitioned only
-    # if the table has more than MOST_VALUES values.
+    # Number of records in each part of partitioned data. 0 means that the data are not partitioned,
+    # None that they are partitioned only if the table has more than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property

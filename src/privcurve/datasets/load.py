@@ -302,7 +302,7 @@ class _GrowingArrays:
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
-    """Add a problem if a group of files has no records, or fewer or more than described."""
+    """Add a problem if a group of files has no records, or another number than described."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
     if not n_read:
         problems.add(f"{source} holds no records")
@@ -359,10 +359,10 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def check_kept(
     description: Description, n_kept: int, n_read: int, key: str, problems: Problems
 ) -> None:
-    """Add a problem if `n_kept` of `n_read` records is not the number in the description.
+    """Add a problem if `n_kept`, a number of records, is not the number in the description.
 
-    `n_kept` counts at most ``unit.at_most`` records of each person; `key` of the description
-    (``n_rows`` or ``n_test``) has the expected number.
+    Of the `n_read` records, `n_kept` remain with at most ``unit.at_most`` of each person. The
+    description has the expected number at `key` (``n_rows`` or ``n_test``).
     """
     unit, expected = description.unit, getattr(description, key)
     if unit is not None and not problems.any and n_kept != expected:

@@ -87,8 +87,8 @@ class _Pieces:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._pieces: list[Matrix] = []
-        # Both have an entry for each categorical column, by its index. `_numbers` maps each text of
-        # the column to the number that encodes it, `_counts` this number to its count of records.
+        # For the categorical column at each index, `_numbers` maps each text to the number that
+        # encodes the text, and `_counts` maps this number to the number of records with the text.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]

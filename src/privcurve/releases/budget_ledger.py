@@ -70,7 +70,7 @@ class Price:
     public: tuple[str, ...] | None = ()
 
     def convert(self, relation: str) -> Price | None:
-        """Return the price for another relation; None if the guarantee implies none for it."""
+        """Return the price for another relation; None if this price implies no guarantee for it."""
         if words.implies(self.neighbours, relation):
             return Price(self.epsilon, self.delta, relation, self.unit)
         if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):

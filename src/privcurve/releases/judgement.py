@@ -21,7 +21,8 @@ from privcurve.lazy import arithmetic
 BINS = 32
 CELLS = 2**13
 
-# Number of groups of records with similar scores, to compare predicted and actual shares.
+# Number of groups of records with similar scores. In each group, the predicted share of the
+# positive class is compared with the actual share.
 GROUPS = 4
 
 # Number of standard errors in a margin: a normal variable is within it with probability 95 %.

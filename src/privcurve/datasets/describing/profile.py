@@ -47,7 +47,7 @@ _LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
     """Add `more` to `counts`, which may have at most `most` distinct values.
 
-    Returns the total count of the values that had no room.
+    Returns the total count of the values that were left out.
     """
     left_out = 0
     for value, count in more.items():
@@ -90,12 +90,13 @@ class Profile:
     # Sum of the counts in `values`, up to the piece in which `values` became full. (Later pieces
     # only raise the counts of known values, so they would lower the share of distinct values.)
     n_apart: int = 0
-    # Number and range of the numbers, by notation (decimal mark, thousands mark).
+    # For each notation (decimal mark, thousands mark), the values that are numbers in it.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
     )
     zeros: bool = False  # whether some number has a leading zero, like codes such as 007
-    # Number and range of the dates, by format. Formats that fit few values are dropped.
+    # For each format of dates, the values that are dates in this format. A format is dropped if few
+    # values fit.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0  # total length of all texts
 

@@ -115,7 +115,7 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin of a numeric column with more than half of the present values, and its share.
+        """The bin of a numeric column with more than half of the present values, and this share.
 
         None if there is no such bin, if all values in it are equal, or if the column has fewer than
         `FEW` present values.
