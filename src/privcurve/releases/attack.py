@@ -74,7 +74,7 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether `right` exceeds `most` by five standard errors, which chance hardly explains."""
+        """Whether `right` exceeds `most` by five standard errors: chance alone hardly does this."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:

@@ -53,7 +53,7 @@ def guard(
 
 
 def check_complete(ledger: BudgetLedger, description: Description) -> None:
-    """Raise ReleaseError if a ledger lacks releases, or another ledger has some of its files.
+    """Raise ReleaseError if a ledger lacks releases, or another ledger has some of the same files.
 
     The check ignores files that are missing, and does not read encoded records.
     """

@@ -49,7 +49,8 @@ class Request:
     # The relation of neighbours, a constant of `privacy.budget`; by default (empty), the first
     # relation that the learner supports.
     neighbours: str = ""
-    # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
+    # Share of the records that are held out. One query at ε measures the model on these records. 0
+    # means that there is no hold-out.
     holdout: float = 0.0
     # The unit of the dataset's description, if ε and δ are for persons; None for records.
     unit: Unit | None = None
