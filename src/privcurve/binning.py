@@ -92,7 +92,7 @@ def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
 
 
 def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
-    """Return the lower edge of each mixed bin."""
+    """Return the lower edges of bins with the spacing mixed; mixed-high if `from_high`."""
     width = high - low
     if from_high:
         ends = high - width * _mixed_shares(n_bins)[:0:-1]

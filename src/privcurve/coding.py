@@ -41,7 +41,10 @@ MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Encoded records with their labels, as learners receive them; a row may stand for several."""
+    """Encoded records with their labels, as learners receive them.
+
+    A row may stand for several equal records; `counts` has their number.
+    """
 
     codes: Codes  # (n_rows, n_columns)
     # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
@@ -61,7 +64,7 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The unsealed records, for the curator: this object itself, whose arrays are open."""
+        """The unsealed records, for the curator: here this object itself, which is not sealed."""
         return self
 
     @property

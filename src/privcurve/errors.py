@@ -21,7 +21,7 @@ class ExpectedError(Exception):
 
 
 def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
-    """Decorate a command: if the reader of its output ends (``| head``), it returns FAILED."""
+    """Decorate a command to return FAILED if the reader of its output ends early (``| head``)."""
 
     @wraps(main)
     def run(*args: Arguments.args, **keywords: Arguments.kwargs) -> int:

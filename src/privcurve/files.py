@@ -32,7 +32,7 @@ class WriteError(OSError):
 
 
 def display_path(path: Path) -> Path:
-    """Return a path for messages: relative to the working folder if it is in it, else unchanged."""
+    """Return a path for messages: relative if it is in the working folder, else unchanged."""
     try:
         return path.absolute().relative_to(Path.cwd())
     except ValueError:

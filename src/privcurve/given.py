@@ -129,7 +129,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the type of a label, such as ``text``; for other objects, the name of the class."""
+    """Return the type of a label, such as ``text``; for other objects, the name of their class."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))

@@ -149,7 +149,7 @@ def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> No
 
 
 def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return the violations of the JSON schema in a file; those with the same cause are one fault.
+    """Return the violations of a JSON schema; violations with the same cause are one fault.
 
     NaN is never allowed, as comparisons with the bounds in a schema do not detect it. Infinity is
     allowed only where the schema has the type ``infinite``.
@@ -159,8 +159,8 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Several rules may restrict the type at a place: report only the rule that allows the fewest
-    # types.
+    # Several rules may restrict the type at a place. The rule that allows the fewest types is the
+    # strictest: report only the error from this rule.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
@@ -187,7 +187,7 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place with empty positions in lists, which is the same for all entries of a list."""
+    """Return a place with "" for positions in lists; so all entries of a list have one place."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 

@@ -150,8 +150,8 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # Skip a name without a file: it is an object in a module, which has its own name in the
-        # list.
+        # Skip a name without a file: it belongs to an object in a module, and the list also has the
+        # name of the module.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)

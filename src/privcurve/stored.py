@@ -23,12 +23,12 @@ COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: object) -> Any:
-    """Convert a calibration or curve's name to words of files; return other values unchanged."""
+    """Convert a calibration or the name of a curve to words of files; keep other values."""
     return _replace_word(word, SPOKEN, STORED)
 
 
 def spoken(word: object) -> Any:
-    """Convert a calibration or curve's name to words of the API; return other values unchanged."""
+    """Convert a calibration or the name of a curve to words of the API; keep other values."""
     return _replace_word(word, STORED, SPOKEN)
 
 
@@ -54,7 +54,8 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
 
 
 def _replace_word(text: object, old: str, new: str) -> Any:
-    # Names of curves look like `privgam~proved~delta=1e-05` or `adult/privgam~proved/best`.
+    # A word is replaced only between the marks ~ and /, as in the names of curves
+    # `privgam~proved~delta=1e-05` and `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
     return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

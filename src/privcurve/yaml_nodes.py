@@ -88,8 +88,8 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
     """Return the nodes of a document, each once, and messages on faulty aliases."""
     nodes: list[yaml.Node] = []
-    # For the id of each node, the number of its entries with expanded aliases; 0 until it is
-    # computed.
+    # For the id of each node, the number of its entries if all aliases are expanded; 0 until this
+    # number is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:

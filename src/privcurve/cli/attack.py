@@ -1,4 +1,4 @@
-"""``privcurve attack``: guess the secret of one record from thousands of models of a table."""
+"""``privcurve attack``: guess the label or the presence of one record from thousands of models."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ examples:
   privcurve check descriptions/patients.yaml
 """
 
-# Shares of a column above which the output marks them with "!".
+# The output marks a column's share of clipped, `other` or missing values with "!" if the share is
+# above this number.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
 # Maximum number of columns that the output names as having most of their values in one bin.
 _NAMED = 5
@@ -132,7 +133,7 @@ def _write_shares(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Yield lines about columns with most values in one bin, with a proposal of bins for each."""
+    """Yield lines that name the columns with most values in one bin, and propose other bins."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]

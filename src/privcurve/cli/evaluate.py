@@ -30,7 +30,7 @@ they follow from noisy counts by group, label and answer. These are a release of
 --dataset, written into its budget ledger; --by must then be a column of the model.
 """
 
-# By default, groups with fewer records are not measured.
+# By default, groups with fewer records are not measured, as their measures would be uncertain.
 LEAST = 30
 TITLES = {
     "error": "error",

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     If the command line is invalid, argparse ends the process.
     """
-    # If the encoding of a stream lacks a character, write an escape: no command must fail for that.
+    # Write an escape for a character that the encoding of a stream lacks, instead of an error.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")

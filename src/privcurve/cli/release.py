@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _notes(arguments: argparse.Namespace, request: Request) -> Iterator[str]:
-    """Yield notes on a request, which do not stop it."""
+    """Yield notes for the user on a request; the release goes on in spite of them."""
     from privcurve import datasets
     from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
     from privcurve.releases.request import HOLDOUT_FROM

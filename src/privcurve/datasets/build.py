@@ -55,7 +55,7 @@ TEXT = "text"
 # `missing: bin` in the entry of a column gives the column a bin for missing values.
 BIN = "bin"
 
-# Keys of a description that are copied without conversion.
+# Keys whose values :func:`build` copies from the YAML file to the description without conversion.
 _AS_WRITTEN = (
     "title", "citation", "licence", "how_to_get", "public_benchmark", "budget",
     "rows_per_part", "about",
@@ -276,13 +276,13 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield a message for each contradiction in a parser, and for each field that it lacks.
+    """Yield a message for each contradiction in a parser, and for each missing field.
 
-    If the parser lists fields, they must include all `columns`, the label and the column of the
-    unit.
+    If the parser lists fields, the list must include all `columns`, the label and the column of
+    persons (``unit.column``).
     """
     try:
-        # Some of Python's codecs, such as rot13, do not convert texts to bytes.
+        # Try the encoding: some of Python's codecs, such as rot13, do not convert texts to bytes.
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
@@ -372,7 +372,8 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
     """Return pairs (pattern, title of its group).
 
-    The groups `other` and `?`, each with its title as its pattern, are added if they are missing.
+    If there is no pattern `other`, a group with the title and the pattern `other` is added;
+    likewise for `?`.
     """
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
@@ -384,13 +385,13 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return pairs (value, title of its category); the values of a list are their own titles."""
+    """Return pairs (value, title of its category); if `listed` is a list, value and title agree."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
 def _list_texts(values: object) -> tuple[str, ...]:
-    """Return one value, or each value of a list, as a text without blanks at its ends."""
+    """Return the values of a list, or a single value, as texts without blanks at their ends."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
 
@@ -405,7 +406,10 @@ def _read_bound(bound: float | str) -> float:
 
 
 def label_values(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the labels of the classes; an empty list if several labels form one class."""
+    """Return the label of each class, if `entry` gives one label per class.
+
+    The list is empty if a class has several labels or none, or if `classes` maps labels to titles.
+    """
     if "classes" in entry:
         return list(entry["classes"]) if isinstance(entry["classes"], list) else []
     sides = [entry.get("negative"), entry.get("positive")]

@@ -116,7 +116,7 @@ def _explain_unknown(name: str) -> str:
 
 
 def description_of(path: Path) -> Description:
-    """Read one YAML file; report all its faults, each with its key and the allowed values."""
+    """Read one YAML file; an error names all faults, each with the key and the allowed values."""
     content = _load_content(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
@@ -197,7 +197,8 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 def _read(path: Path, state: tuple[int, ...]) -> Any:
     """Read and check a YAML file, with a cache, because each variant reads the file of its base.
 
-    `state` is in the key of the cache, so that a changed file is read again.
+    `state` is the :func:`schema.file_state` of the file. It is a part of the key of the cache, so
+    that a changed file is read again.
     """
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)

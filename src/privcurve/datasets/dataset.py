@@ -47,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Always None in partitioned datasets: a dataset with a unit is never partitioned.
+    # Always None in partitioned datasets: if ε protects persons, a dataset is not partitioned.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -183,7 +183,7 @@ class PartedDataset(_Dataset):
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
     def _split_by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
-        """Yield each part, with the indices of its rows that are among the positions `places`."""
+        """Yield each part, with the positions within the part of the rows that `places` selects."""
         ends = np.cumsum([part.n_rows for part in self.parts])
         starts = np.concatenate([[0], ends[:-1]])
         cuts = np.searchsorted(places, ends[:-1])
@@ -396,7 +396,7 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
     """Return whether the user's own files are the same as when the data were encoded.
 
     A file with the same size, times and inode counts as unchanged; otherwise its checksum decides.
-    A missing file counts as unchanged: the code that needs it reports it.
+    A missing file counts as unchanged: the code that reads the file raises the error.
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)

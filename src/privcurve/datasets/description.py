@@ -32,8 +32,8 @@ VALUES_OF_PART = 30_000_000
 # Version of the encoding. Raise it when an encoded value changes: then data that an earlier version
 # encoded are encoded again.
 CODING = 3
-# Data from downloaded files and plain delimited texts are the same in all versions of the encoding.
-# The digests of their descriptions contain this version, so that they are not encoded again.
+# Version that takes the place of CODING in the digests of datasets from downloaded files and plain
+# delimited texts. A new version encodes these datasets as before, so it need not encode them again.
 FIRST_CODING = 1
 
 # Name of the label's column in files whose fields have numbers instead of names (LIBSVM, idx).
@@ -164,7 +164,8 @@ class LabelSpec:
         """The fields that determine the encoded labels; a part of the description's digest."""
         content = asdict(self)
         if not self.classes:
-            # The first encoded data had no such key, and their digests must not change.
+            # Early versions had no key `classes`. Omit it, so that the digests of datasets which
+            # they encoded do not change.
             del content["classes"]
         return content
 
@@ -202,8 +203,8 @@ class Description:
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     # Columns with `clipping: expected`: it is no error if most of their values are out of bounds.
     clipped: frozenset[str] = frozenset()
-    # Number of records in each part of partitioned data. 0: not partitioned; None: partitioned only
-    # if the table has more than MOST_VALUES values.
+    # Number of records in each part of partitioned data. 0 means that the data are not partitioned,
+    # None that they are partitioned only if the table has more than MOST_VALUES values.
     rows_per_part: int | None = None
 
     @property

@@ -33,8 +33,8 @@ class Problems:
     """Collects the faults of a dataset's description or files, to report them in one error.
 
     `dataset` is the name of the dataset; if `is_file`, it is the name of a file or frame. The
-    error begins with this name. With `is_file`, an error with only one message omits it, because
-    messages about a file contain its name already.
+    error begins with this name. With `is_file`, an error with only one message omits the name,
+    because the message contains the name of the file already.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
@@ -70,7 +70,7 @@ class Problems:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The remarks, each with its number of lines or rows."""
+        """The remarks; each ends with the number of lines or rows that it concerns."""
         return tuple(f"{what}: {n:,}" for what, n in self._noted.items())
 
     @property

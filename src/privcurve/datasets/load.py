@@ -77,10 +77,10 @@ def load_places(
 ) -> tuple[str, NDArray[np.intp]]:
     """Return a dataset's checksum, and a number for each training record (its place).
 
-    A hold-out is drawn by places. Without a unit, the place of a record is its position among all
-    training records that were read. With a unit, all records of a person have the place of the
-    person's first record. Positions then count at most `at_most` records of each person, so that
-    further records of a person do not change the places of other persons.
+    A hold-out is drawn by places. If ε protects single records, the place of a record is its
+    position among all training records that were read. If ε protects persons, all records of a
+    person have the place of the person's first record. Positions then count at most `at_most`
+    records of each person, so that further records do not change the places of other persons.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -230,7 +230,7 @@ def _read(
     """Read and encode the first `first` records (0: all) in the groups of files `parts`.
 
     Adds the records to `sink`. Returns the encoded records, and the :class:`ColumnCounts` of each
-    column. With a unit, the result has at most `at_most` records of each person.
+    column. If ε protects persons, the result has at most `at_most` records of each person.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -274,7 +274,7 @@ class _GrowingArrays:
         self._persons: list[str] = []
 
     def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
-        """Add bins and labels of records, and the names of their persons if there is a unit."""
+        """Add bins and labels of records, and the names of persons if ε protects persons."""
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
@@ -302,7 +302,7 @@ class _GrowingArrays:
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
-    """Add a problem if the files of a part have no records, or another number than expected."""
+    """Add a problem if a group of files has no records, or another number than described."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
     if not n_read:
         problems.add(f"{source} holds no records")
@@ -359,10 +359,10 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def check_kept(
     description: Description, n_kept: int, n_read: int, key: str, problems: Problems
 ) -> None:
-    """Add a problem if `n_kept` of `n_read` records is not the number in the description.
+    """Add a problem if `n_kept`, a number of records, is not the number in the description.
 
-    `n_kept` counts at most ``unit.at_most`` records of each person; `key` of the description
-    (``n_rows`` or ``n_test``) has the expected number.
+    Of the `n_read` records, `n_kept` remain with at most ``unit.at_most`` of each person. The
+    description has the expected number at `key` (``n_rows`` or ``n_test``).
     """
     unit, expected = description.unit, getattr(description, key)
     if unit is not None and not problems.any and n_kept != expected:

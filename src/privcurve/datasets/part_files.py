@@ -92,7 +92,7 @@ class PartWriter:
 
     @property
     def coded(self) -> Coded:
-        """The labels of all records added so far, without bins, which are in the files."""
+        """The labels of all records that were added so far; the bins are only in the files."""
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)

@@ -51,7 +51,7 @@ _PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label
 # For each kind of column, the key that a draft leaves blank.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
-# An example of a unit, for messages.
+# An example of a unit of privacy, for messages.
 _UNIT = '{"column": "patient_id", "at_most": 5}'
 
 
@@ -424,7 +424,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: object) -> bool:
-        """Return whether only several rows together show that labels are positions of classes."""
+        """Return whether labels are positions of classes, but one label alone could be a class."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))

@@ -87,8 +87,8 @@ class _Pieces:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._pieces: list[Matrix] = []
-        # For the index of each categorical column: `_numbers` maps each text to the number that
-        # encodes it, and `_counts` maps this number to the count of its records.
+        # For the categorical column at each index, `_numbers` maps each text to the number that
+        # encodes the text, and `_counts` maps this number to the number of records with the text.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]

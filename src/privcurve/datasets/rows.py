@@ -47,8 +47,8 @@ def stratified_folds(
 ) -> NDArray[np.int64]:
     """Distribute the records of each class evenly over folds; return the fold of each record.
 
-    Folds are numbered from 0. Any two folds differ by at most one record in each class, and by at
-    most one in total. Raises ValueError if `n_folds` is less than 2, or more than the number of
+    Folds are numbered from 0. The sizes of any two folds differ by at most one record, in each
+    class and in total. Raises ValueError if `n_folds` is less than 2, or more than the number of
     records of the smallest class.
     """
     y = np.asarray(y)
@@ -85,7 +85,7 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def label_persons(
     y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
-    """Return the label of each person, and the index of each record's person in these labels.
+    """Return the label of each person, and for each record the index of its person's label.
 
     The label of a person is the rarest label of all the person's records. So in folds that are
     stratified by persons' labels, persons with rare labels are spread evenly.

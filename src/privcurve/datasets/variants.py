@@ -53,7 +53,8 @@ def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     All words that are compared with data files are normalized to NFC, so that texts that look equal
     are equal.
     """
-    # File names are not normalized, because file systems distinguish NFC from other forms.
+    # File names are not normalized: a file system that distinguishes NFC from other forms would not
+    # find the file under the normalized name.
     result = {
         key: value if key == "files" else compose_words(value) for key, value in content.items()
     }

@@ -3,7 +3,7 @@
 As the guarantee assumes, the attacker knows everything except one secret about one record, the
 canary: its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table
 with the canary: half of the fits with one value of the secret, half with the other value. The
-success of an attack on a real table depends on the exact records, so it is for their owner only.
+success of an attack on a real table depends on the exact records, so only their owner may see it.
 The success on a made-up table of the same schema and size is public.
 """
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 TRIED = 200
 # Number of fits for each value of the secret of the chosen canary, to measure the attack.
 FITS = 1_000
-# Smallest allowed number of fits: with fewer, the standard error exceeds 5 %.
+# Smallest allowed number of fits for each value of the secret. With fewer fits, the standard error
+# of the share of right guesses could exceed 5 percentage points.
 LEAST = 50
 # Number of fits between two reports of progress.
 AT_ONCE = 25
@@ -73,7 +74,7 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether `right` exceeds `most` by five standard errors, which chance hardly explains."""
+        """Whether `right` exceeds `most` by five standard errors: chance alone hardly does this."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:

@@ -70,7 +70,7 @@ class Price:
     public: tuple[str, ...] | None = ()
 
     def convert(self, relation: str) -> Price | None:
-        """Return the price for another relation; None if the guarantee implies none for it."""
+        """Return the price for another relation; None if this price implies no guarantee for it."""
         if words.implies(self.neighbours, relation):
             return Price(self.epsilon, self.delta, relation, self.unit)
         if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):
@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The relation of neighbours in words, with the unit of protection if it is a person."""
+        """The relation of neighbours in words, which mention persons if the price protects them."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
@@ -292,9 +292,9 @@ class BudgetLedger:
     ) -> Release:
         """Return the last release of a learner at a price that is not done, to resume it.
 
-        If several are not done, a release with these `parameters` is preferred. If the settings
-        differ, :meth:`resume` raises an error later. Raises ReleaseError if there is no such
-        release.
+        If there are several such releases, the last one with these `parameters` is preferred. If
+        all have other parameters, :meth:`resume` raises an error later. Raises ReleaseError if all
+        releases of the learner at this price are done.
         """
         at_price = [
             past
@@ -312,7 +312,7 @@ class BudgetLedger:
     def resume(self, release: Release, facts: Mapping[str, object]) -> Release:
         """Return a release to resume.
 
-        Raises ReleaseError if it began with other records, settings or seed than `facts` has.
+        Raises ReleaseError if the release began with other records, settings or seed than `facts`.
         """
         for key, value in facts.items():
             if release.facts.get(key) != value:

@@ -386,7 +386,7 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Text]:
-    """Explain why the hold-out favours a model in which no test of a column finds an effect."""
+    """Explain how the hold-out can favour a model in which no column has a significant effect."""
     judged = released.judgement
     if judged is not None and judged.better == YES and explanation.is_like_constant:
         yield Text(
@@ -490,7 +490,8 @@ def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     mechanism = MECHANISMS.get(first.mechanism)
     cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
     if first.mechanism == "gaussian":
-        # A Gaussian call has no pure ε; its cost is μ = sensitivity/σ, and squares of μ add up.
+        # A Gaussian call has no pure ε. Its cost is μ = sensitivity/σ: the squared costs of several
+        # calls add up to the squared μ of all calls.
         cost = f"μ = {first.sensitivity * first.noise_rate:.4g}"
         if first.sampled < 1:
             cost += f" on a batch of {100 * first.sampled:.4g} %"

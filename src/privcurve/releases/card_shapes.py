@@ -11,8 +11,8 @@ from privcurve.numerals import two_digits
 
 # Maximum number of categories in a picture: the ones with the largest effects are drawn.
 MOST_ROWS = 12
-# Where the bins of numbers end, and where the bin of missing values starts, in the picture of a
-# column with missing values; as shares of the width of the picture.
+# In the picture of a column with missing values, the bins of numbers end at NUMBERS, and the bin of
+# missing values starts at MISSING. Both are shares of the width of the picture.
 NUMBERS, MISSING = 0.9, 0.93
 
 

@@ -131,7 +131,7 @@ def closing_sentence(released: Released) -> str:
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Return names of candidates: the learner, with the settings if others have this learner."""
+    """Return names of candidates: the learner, and the settings if two candidates share it."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

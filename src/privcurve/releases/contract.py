@@ -104,9 +104,9 @@ Line = tuple[Any, ...]
 def requests(learner: str) -> Iterator[tuple[Request, str]]:
     """Yield the requests to check for a learner, each with a variant of the description (`KINDS`).
 
-    There is a request for each neighbouring relation that the learner supports, with δ = 0 and with
-    δ > 0 if it supports them. `learner` may also be ``choose``. Raises ValueError if the learner
-    can't be released.
+    For each neighbouring relation that the learner supports, there is a request with δ = 0 and one
+    with δ > 0, unless the learner refuses this δ. `learner` may also be ``choose``. Raises
+    ValueError if the learner can't be released.
     """
     entry = registry.entry(TUNED if learner == CHOOSE else learner)
     if learner not in releasable():
@@ -161,8 +161,8 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # If the fit deals records to parts or parties, a changed record may also move other
-                # records to another part, so the changes may exceed the sensitivities.
+                # Skip a fit that deals records to parts or parties: a changed record may also move
+                # other records to another part, so the changes may exceed the sensitivities.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -206,8 +206,9 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return a distant training and test table: records are equal, except for one person's labels.
+    """Return a training and a test table that differ from :func:`_one` in nearly all records.
 
+    Within each table, records have equal values, except for notes and for the labels of one person.
     Under private-columns, all public values are as in :func:`_one`. Under add-remove, the training
     table has half as many records.
     """
@@ -317,7 +318,7 @@ def _release(
             }
             model, test = released.path(MODEL), Path(TEST)
             texts |= _texts_of(models.load(model))
-            # `evaluate` refuses noisy counts if the unit is a person.
+            # `evaluate` refuses noisy counts if ε protects persons.
             if kind != PERSONS:
                 answers = evaluation.ask(models.load(model), test, "town", print)
                 noisy = evaluation.release(answers, model, test, DATASET, "town", 0.5)

@@ -53,7 +53,7 @@ def guard(
 
 
 def check_complete(ledger: BudgetLedger, description: Description) -> None:
-    """Raise ReleaseError if a ledger lacks releases, or another ledger has some of its files.
+    """Raise ReleaseError if a ledger lacks releases, or another ledger has some of the same files.
 
     The check ignores files that are missing, and does not read encoded records.
     """
@@ -87,7 +87,7 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
 def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
     """Raise ReleaseError if the ledger of another dataset has releases of the same records.
 
-    Two ledgers of the same records would not add up their costs.
+    The costs in two ledgers of the same records would not be added up.
     """
     for path in sorted(RELEASES.glob("*/")):
         if path.name == records:
@@ -142,7 +142,7 @@ class Traces:
         return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
-        """Raise ReleaseError if the ledger lacks releases, or if another one has these records."""
+        """Raise ReleaseError if the ledger lacks releases, or another ledger has these records."""
         for path, trace in self._read_all().items():
             # This is a trace of the ledger itself, perhaps from before the ledger was moved.
             if self._ledger.continues(trace.heads[-1]):

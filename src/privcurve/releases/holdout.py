@@ -1,8 +1,9 @@
 """A hold-out: records that do not train the model, but measure it by one private query.
 
 The split does not depend on the values of the records (docs/proofs.md, 'Hold-out'). For replace-one
-neighbours it is a public function of the row number in the raw file, or of the first row of each
-person. For add-remove neighbours, a secret coin for each record, or person, decides.
+neighbours, the split is a public function of the row number of each record in the raw file, or of
+the first row of each person. For add-remove neighbours, a secret coin for each record, or for each
+person, decides.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
     """
     if request.relation == ADD_REMOVE:
         assert coins is not None
-        # Each record has a secret coin; with a unit, all records of a person share one coin.
+        # Each record has a secret coin; if ε protects persons, each person has one coin.
         units = np.unique(places, return_inverse=True)[1]
         held = np.asarray(coins.random(len(places))[units] < request.holdout)
     else:

@@ -21,7 +21,8 @@ from privcurve.lazy import arithmetic
 BINS = 32
 CELLS = 2**13
 
-# Number of groups of records with similar scores, to compare predicted and actual shares.
+# Number of groups of records with similar scores. In each group, the predicted share of the
+# positive class is compared with the actual share.
 GROUPS = 4
 
 # Number of standard errors in a margin: a normal variable is within it with probability 95 %.
@@ -332,8 +333,9 @@ def _hidden_loss(counts: Floats, spreads: Floats) -> float:
 
     For two classes, the bound adds two errors in each bin. First, the mean score of the records may
     differ from the bin's mean by up to half the width of the bin: this raises the loss of one label
-    and lowers the loss of the other. Second, if the odds of the model are right, positive records
-    have a higher mean score than negative records, by a twelfth of the squared width (in log-odds).
+    and lowers the loss of the other. Second, positive records have a higher mean score than
+    negative records of the same bin. If the odds of the model are right, the scores differ by a
+    twelfth of the squared width of the bin (in log-odds).
     For more classes, the bound assumes that the density of records in a bin rises or falls at most
     linearly: then the error of a mean is at most a sixth of the range of the loss.
     """
@@ -350,9 +352,9 @@ def _hidden_loss(counts: Floats, spreads: Floats) -> float:
 def _area(counts: Floats, deviation: float) -> Measure:
     """Return the area under the ROC curve; a positive and a negative record in one bin are a tie.
 
-    The error of binning is 1/6 of the share of tied pairs, as the odds rise only by a limited
-    factor within a bin. (If the score ordered all tied pairs correctly, the error would be 1/2 of
-    this share.)
+    The error of binning is at most 1/2 of the share of tied pairs, if the score orders all of them
+    correctly. But the odds rise only by a limited factor within a bin, so the score orders many of
+    them wrongly: the error is taken as 1/6 of the share.
     """
     negative, positive = counts
     n_negative, n_positive = float(negative.sum()), float(positive.sum())

@@ -224,7 +224,8 @@ def release(
             end["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
-            # The price stays spent, as the failure may depend on a record, and others may see it.
+            # The price stays spent: the failure may depend on a record, and others may see the
+            # failure.
             # If the ledger can't be written now, the release stays `reserved`, and so also spent.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})

@@ -23,7 +23,7 @@ class Accuracy:
     """The share of right answers on the test records of a public benchmark."""
 
     value: float
-    error: float  # standard error, for a random sample of records
+    error: float  # standard error, if the test records are a random sample
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ MADE_UP = 64
 # Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The parameter of learners with a public estimate of the number of records, if that is secret.
+# Parameter of learners: a public estimate of the number of records, if the number is secret.
 ESTIMATE = "n_estimate"
 
 
@@ -49,7 +49,8 @@ class Request:
     # The relation of neighbours, a constant of `privacy.budget`; by default (empty), the first
     # relation that the learner supports.
     neighbours: str = ""
-    # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
+    # Share of the records that are held out. One query at ε measures the model on these records. 0
+    # means that there is no hold-out.
     holdout: float = 0.0
     # The unit of the dataset's description, if ε and δ are for persons; None for records.
     unit: Unit | None = None
@@ -92,15 +93,16 @@ class Request:
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
-        """The ε and δ for one record, with which the learner trains.
+        """The ε and δ with which the learner trains, for neighbours that differ in one record.
 
-        They are smaller than the ε and δ of the request if these are for persons.
+        They are smaller than the ε and δ of the request if the request protects persons with
+        several records.
         """
         return budget_within_group(self.epsilon, self.delta, self.at_most)
 
     @property
     def epsilon_of_query(self) -> float:
-        """The ε of the query on the hold-out, with which it protects one record."""
+        """The ε with which the query on the hold-out protects one record."""
         return self.budget_of_record[0]
 
     @property
@@ -172,8 +174,7 @@ def _check_description(request: Request, description: Description) -> None:
     """Raise ReleaseError if `records` or `parser` of a description breaks the guarantee.
 
     The key `records` selects records (`balance`, `first`), so one private record may decide which
-    other records train. The model file contains the parser, and so the number of records if the
-    parser has it.
+    other records train. The model file contains the parser, which may have the number of records.
     """
     if description.public_benchmark:
         return
@@ -211,8 +212,8 @@ def _check_description(request: Request, description: Description) -> None:
 def public_number(request: Request, description: Description) -> int | None:
     """Return the number of records if it is public; otherwise the user's estimate, or None.
 
-    For ``add-remove`` neighbours, the number of records is private: a check that depends on it
-    would reveal something about it.
+    For ``add-remove`` neighbours, the number of records is private: a check that depends on
+    the number would reveal something about the number.
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows

@@ -28,7 +28,7 @@ class Coded(NamedTuple):
     y: NDArray[np.int8]  # (n_rows,): labels, −1 or +1; with more than two classes 0, 1, …
     n_read: int  # number of records that were read; X and y may contain only some of them
     rows: NDArray[np.intp]  # (n_rows,): position of each record among the records that were read
-    # Name of the person of each record that was read; empty if the dataset has no unit.
+    # Name of the person of each record that was read; empty if ε protects no persons.
     persons: Sequence[str] = ()
 
 
@@ -90,7 +90,7 @@ class ColumnCoder:
 
 
 class Coder:
-    """Encodes records in pieces; the bin of each distinct text is computed once.
+    """Encodes records piece by piece; the bin of each distinct text is computed only once.
 
     A value that is in no bin (missing, not a number, an unknown category or label) is encoded as 0
     and becomes a fault in `problems`. The fault names the column, the line, and `path`: the YAML
@@ -170,7 +170,7 @@ class Coder:
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
-        """Return the name of the person of each record; an empty list if the dataset has no unit.
+        """Return the name of the person of each record; an empty list if ε protects no persons.
 
         ``3.0`` and ``3`` are the same person: programs write whole numbers as ``3.0`` in columns
         with missing values.
@@ -197,10 +197,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield (row, index of the row's distinct cell) for each row with a wrong cell.
+        """Yield each row whose cell is wrong, with the index of this cell among the distinct cells.
 
-        `wrong` says which distinct cells are wrong; `places` has for each row the index of its
-        distinct cell. The rows end when `problems` has the maximum number of faults.
+        `wrong` says for each distinct cell whether it is wrong. `places` has for each row the index
+        of its distinct cell. The iterator ends when `problems` has the maximum number of faults.
         """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]

@@ -13,7 +13,7 @@ from privcurve.datasets.domain import NUMERIC, OTHER, Column
 FEW = 10
 NEARLY_ALL = 0.95
 
-# A fit warns if a larger share of a column's values is clipped.
+# A fit warns if the clipped share of a column's values is larger than this.
 NOTED = 0.05
 
 # Number of significant digits of bounds in messages.
@@ -30,7 +30,7 @@ class ColumnCounts:
     column: Column
     n: int = 0  # number of records
     missing: int = 0
-    gaps: int = 0  # missing values of a column that has no bin for missing values
+    gaps: int = 0  # number of missing values, if the column has no bin for them
     below: int = 0  # numbers below the lowest bound
     above: int = 0  # numbers above the highest bound
     other: int = 0  # unlisted texts, which are encoded as `other`
@@ -69,7 +69,7 @@ class ColumnCounts:
 
     @property
     def training_warning(self) -> str:
-        """The text of :attr:`warning`; else a warning if more than the share `NOTED` is clipped."""
+        """The text of :attr:`warning`; else a warning if a share above `NOTED` is clipped."""
         share = self.share(self.clipped)
         if self.warning or share <= NOTED:
             return self.warning
@@ -81,5 +81,5 @@ class ColumnCounts:
 
 
 def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
-    """Yield the `warning` of each column that has one; with `train`, the `training_warning`."""
+    """Yield all warnings about columns: `training_warning` with `train`, otherwise `warning`."""
     return filter(None, (each.training_warning if train else each.warning for each in counts))

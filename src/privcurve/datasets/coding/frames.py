@@ -68,9 +68,9 @@ def encode_frame(
 
 
 def persons_of(description: Description, frame: object) -> list[str]:
-    """Return the name of the person of each row, from the column that the unit names.
+    """Return the name of the person of each row, from the column of persons (``unit.column``).
 
-    Raises DatasetError if the frame lacks this column, or if a row has no value in it.
+    Raises DatasetError if the frame lacks this column, or if a cell of the column is empty.
     """
     assert description.unit is not None
     name = description.unit.column

@@ -13,7 +13,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-# Limits the length of a message: number of groups of similar names, and of names in each group.
+# Maximum number of groups of similar names in a message, and of names that it shows of a group.
 _SHOWN = 3
 
 
@@ -37,7 +37,10 @@ def alike_persons(names: Iterable[str]) -> list[list[str]]:
 
 
 def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str:
-    """Return a warning about similar names of persons, with examples if `shown`; else ""."""
+    """Return a warning about similar names of persons; "" if there are no similar names.
+
+    The warning has examples if `shown`.
+    """
     groups = alike_persons(names)
     if not groups:
         return ""

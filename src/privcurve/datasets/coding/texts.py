@@ -98,8 +98,8 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
                 f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # An earlier pattern `rule` covers `pattern` if `rule` matches `pattern` itself, read as a
-        # text: only a star of `rule` can match the stars in this text.
+        # To find out whether an earlier pattern `rule` covers `pattern`, match `rule` to `pattern`
+        # as a text. Only a star of `rule` matches a star in this text, and it matches all texts.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(

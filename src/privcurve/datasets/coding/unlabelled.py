@@ -31,7 +31,7 @@ class CodedPiece:
     codes: Codes  # (n_answered, n_columns): bins of the records that are not skipped
     # (n_records,): whether each record is encoded; False for a skipped record
     answered: NDArray[np.bool_]
-    # For each copied column: its texts in all records; "" in a record with a wrong number of
+    # The texts of each copied column, one text per record; "" for a record with a wrong number of
     # fields.
     copied: list[list[str]]
     skipped: list[tuple[int, list[str]]]  # line and faults of each skipped record
@@ -138,10 +138,10 @@ def read_codes(
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:
-    """Raise DatasetError if a file without column names begins unlike the training files.
+    """Raise DatasetError if a file without column names does not begin like the training files.
 
-    If the training files had no line of names, a line of names would be read as a record. If the
-    training files had lines to skip, a record in such a line would be lost.
+    Without this check, a line of names would be read as a record if the training files had no such
+    line. And a first record would be skipped if the training files had lines to skip.
     """
     fields, source = file.description.parser.fields, file.description.name
     unit = reading.kinds()[file.description.parser.kind].unit

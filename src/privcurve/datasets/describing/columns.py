@@ -228,8 +228,8 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # Markers are larger or smaller than all other numbers. If not all values were counted, the
-    # uncounted ones may be still larger or smaller, so no number is taken for a marker.
+    # Markers of missing values are larger or smaller than all other numbers. If some values were
+    # not counted, they may be still larger or smaller, so no number is taken for a marker.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -286,7 +286,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Return advice if texts look like dates or amounts in a notation that is not read."""
+    """Return advice if texts look like dates or amounts in a notation that can't be read."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:

@@ -82,10 +82,10 @@ class Question:
         ``codes: 1, 2`` turns the numeric column into a categorical one with these categories, one
         for other numbers, and one for missing values.
 
-        If the answer sets a unit, ``n_rows`` and ``n_test`` are set to the numbers of records that
-        remain with at most `at_most` of each person. The returned text shows these numbers, such as
-        "n_rows: 90"; for other answers it is empty. Raises DatasetError, without writing, if the
-        answer is invalid.
+        If the answer sets the unit of privacy, ``n_rows`` and ``n_test`` are set to the numbers of
+        records that remain with at most `at_most` of each person. The returned text shows these
+        numbers, such as "n_rows: 90"; for other answers it is empty. Raises DatasetError, without
+        writing, if the answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -172,7 +172,7 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
 
     The keys of the result are ``n_rows`` and, if there are test records, ``n_test``. The result is
     empty if the files are missing or have unreadable records, which `check` reports. Raises
-    DatasetError if the files lack the column of the unit.
+    DatasetError if the files lack the column of persons.
     """
     content = write_out(catalogue.content_of(path))
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])

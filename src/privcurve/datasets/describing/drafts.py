@@ -140,8 +140,8 @@ def profile_table(
     check_names(path, form, profiles)
     decimal, _ = _find_marks(form, profiles)
     if form.parser["kind"] != DELIMITED and decimal != ".":
-        # The texts of this table have a decimal comma, but `read` wrote its cells of numbers with a
-        # decimal point. Read again, so that the numbers get a comma, too.
+        # This table has numbers in cells of text, with a decimal comma. But `read` converted the
+        # cells of numbers to texts with a decimal point: read all cells again, with a comma.
         profiles = read(path, form, Problems(path.name), decimal=decimal)
     return form, profiles
 
@@ -215,8 +215,9 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
     form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
     if "fields" in training.parser:
-        # Columns are found by position. If the test file had another number of lines to skip, its
-        # first records would be lost, or a line of names would be read as a record.
+        # Columns are found by position, and the same number of lines is skipped in both files. If
+        # the test file needed another number, its first records would be lost, or a line of names
+        # would be read as a record. So compare the numbers (0 by default).
         keys["skip_rows"] = 0
     if not reading.is_plain_text(path):
         keys["encoding"] = reading.ENCODINGS[0]

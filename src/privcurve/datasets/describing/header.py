@@ -22,9 +22,9 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
 
     A name looks like a value if it is a value of its column, has the notation of most values of the
     column (numbers, dates, codes), or occurs twice among the names. A word looks like a name if all
-    n values of its column are numbers: a column of n numbers and one word would have the word in
-    the first line with a probability of only 1/(n + 1). The message does not show the names,
-    because they may be values of a person.
+    values of its column are numbers. (If the word were a value of the column, it could be in any
+    line, and would seldom be in the first one.) The message does not show the names, because they
+    may be values of a person.
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}

@@ -140,9 +140,9 @@ def _find_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Return the values of the positive and of the negative class, if they are conventional words.
 
-    Conventional words are pairs such as yes and no. By default, yes is positive; if the user made
-    no positive, or yes negative, the classes are exchanged. Returns None if the values are not the
-    words of one pair, or contradict the user's choice.
+    Conventional words are pairs such as "yes" and "no". By default, "yes" is the positive class. If
+    the user chose "no" as positive, or "yes" as negative, the classes are exchanged. Returns None
+    if the values are not the words of one pair, or contradict the user's choice.
     """
     for low, high in PAIRS:
         # Sort values, lower case first: their order in the table may reveal something about

@@ -31,7 +31,8 @@ NEARLY_ALL = 0.95
 
 # The thousands mark that usually goes with each decimal mark.
 OTHER = {".": ",", ",": "."}
-# Pairs (decimal mark, thousands mark). The first pair is the notation of programs.
+# Pairs (decimal mark, thousands mark). A profile always keeps the first pair, as programs write
+# numbers in this notation; it drops another pair if few values fit.
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
@@ -46,7 +47,7 @@ _LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
     """Add `more` to `counts`, which may have at most `most` distinct values.
 
-    Returns the total count of the values that had no room.
+    Returns the total count of the values that were left out.
     """
     left_out = 0
     for value, count in more.items():
@@ -86,15 +87,16 @@ class Profile:
     # Counts of the values that are not missing, for at most `most` distinct values.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether the column has more distinct values than `most`
-    # Number of values that were counted until the end of the first piece with an uncounted value.
+    # Sum of the counts in `values`, up to the piece in which `values` became full. (Later pieces
+    # only raise the counts of known values, so they would lower the share of distinct values.)
     n_apart: int = 0
-    # The numbers of each notation (decimal mark, thousands mark). Notations that fit few values are
-    # dropped.
+    # For each notation (decimal mark, thousands mark), the values that are numbers in it.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
     )
     zeros: bool = False  # whether some number has a leading zero, like codes such as 007
-    # The dates of each format. Formats that fit few values are dropped.
+    # For each format of dates, the values that are dates in this format. A format is dropped if few
+    # values fit.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0  # total length of all texts
 
@@ -107,8 +109,8 @@ class Profile:
     def share_distinct(self) -> float:
         """Number of distinct values divided by the number of values; 1 if no value occurs twice.
 
-        Both numbers are taken at the end of the first piece with a value that is not counted,
-        because `values` is full.
+        If the column has more than `most` distinct values, both numbers count only the values in
+        `values` up to the piece in which `values` became full.
         """
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 

@@ -115,10 +115,10 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin that hides most values, and its share of the present values.
+        """The bin of a numeric column with more than half of the present values, and this share.
 
-        This bin contains more than half of the present values, and they are not all equal. None if
-        there is no such bin, or if the column has fewer than `FEW` present values.
+        None if there is no such bin, if all values in it are equal, or if the column has fewer than
+        `FEW` present values.
         """
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
@@ -209,7 +209,7 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; of many similar faults at one line, count all but the first few."""
+    """Sort faults by line; if one line has many similar faults, replace most by their number."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
@@ -415,7 +415,8 @@ class _Checker:
         if alike := explain_alike(unit.column, names, shown=True):
             self.note(alike, "unit")
         for key, persons in n_of.items():
-            # With `balance` or `first`, the number of kept records depends on more than the unit.
+            # With `balance` or `first`, the number of kept records does not follow from `persons`
+            # and `at_most`, so it can't be checked here.
             if persons and not (description.records.balance or description.records.first):
                 n_kept = sum(min(n, unit.at_most) for n in persons.values())
                 check_kept(description, n_kept, persons.total(), key, problems)
@@ -498,7 +499,7 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Add a remark for each class that has only one record (or person, with a unit).
+        """Add a remark for each class that has only one record (one person, if ε protects persons).
 
         ``privcurve compare`` needs two of each class, one to train on and one to test on. `trained`
         maps each text of the label to its number of records in the training files.
@@ -553,9 +554,9 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Return advice to set a thousands mark, if this would make all values in no bin numbers.
+    """Return advice to set a thousands mark, if it turns all refused values into numbers.
 
-    Returns "" if no mark would make them numbers.
+    Returns "" if no thousands mark does so.
     """
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):

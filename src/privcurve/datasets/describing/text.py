@@ -223,5 +223,5 @@ def write_scalar(value: object) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value
     written = json.dumps(value, ensure_ascii=False)
-    # Escape characters that JSON allows, but that end a line of YAML or are forbidden there.
+    # Escape characters that JSON allows, but that end a line of YAML or are forbidden in YAML.
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in written)

@@ -64,8 +64,8 @@ def read(
         records = records_of(numbered, parser.separator, parser.comment)
         above, names = next(records, (0, ()))
         numbered.close()
-        # The last skipped line may have the names of the columns in another order. Check it if it
-        # is a record, and not a line within a quoted field.
+        # The last skipped line may have the names of the columns in another order. Check the line,
+        # unless it is within a quoted field.
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)

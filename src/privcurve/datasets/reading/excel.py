@@ -44,7 +44,8 @@ _MOST_OF_HEADER = 100
 
 # A sheet, its rows as lists of cells, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# A cell without a value that displays one: number of its row, index of its column, and the reason.
+# A cell that displays a value, but contains none: number of its row, index of its column, and the
+# reason why the cell has no value.
 Empty = tuple[int, int, str]
 
 _MERGED = (

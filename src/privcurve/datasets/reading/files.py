@@ -32,7 +32,7 @@ _PACKED = {
     b"\xfd7zXZ": "packed by xz",
     b"\x1f\x9d": "packed by compress",
 }
-_UNPACKED_AT_ONCE = 1 << 18  # number of bytes
+_UNPACKED_AT_ONCE = 1 << 18  # number of unpacked bytes that are read at once
 
 # A file is refused if it unpacks to more than MOST_UNPACKED bytes and to more than MOST_TIMES times
 # its packed size, because it may be an attack that fills the memory. Tables usually unpack to about

@@ -27,8 +27,8 @@ from privcurve.datasets.reading.table import (
 )
 
 # Values of `FileKind.naming`, which says where the names of fields come from. BY_LINE: from a line
-# of the file, or from `fields` of the parser. BY_FILE: from the file format. BY_NUMBER: from
-# `fields`, as the file has only numbers of fields.
+# of the file, or from `fields` of the parser. BY_FILE: from the file, as its format always includes
+# names. BY_NUMBER: from `fields`, as the file only numbers its fields.
 BY_LINE, BY_FILE, BY_NUMBER = "line", "file", "number"
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
@@ -117,12 +117,12 @@ def kinds() -> Mapping[str, FileKind]:
 
 
 def kind_names() -> list[str]:
-    """Return the names of all kinds."""
+    """Return the names of all kinds of files."""
     return list(kinds())
 
 
 def file_kind_names() -> list[str]:
-    """Return the names of the kinds whose records are in raw files."""
+    """Return the names of the kinds of datasets whose records are in raw files."""
     return [kind.name for kind in kinds().values() if kind.has_files]
 
 

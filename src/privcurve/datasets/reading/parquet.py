@@ -52,7 +52,7 @@ def schema_of(path: Path) -> Any:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one Parquet file in pieces; cells get the values that a text file would give."""
+    """Read one Parquet file in pieces, and convert its cells as if they came from a text file."""
     import pyarrow
     from pyarrow import parquet
 

@@ -101,7 +101,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 def wanted_fields(description: AnyDescription) -> list[str]:
     """Return the names of the fields to read.
 
-    These are the columns of the domain. A dataset adds the label and the column of the unit; a file
+    These are the columns of the domain. A dataset adds the label and the column of persons; a file
     for prediction adds the copied columns.
     """
     if description.label is None:
@@ -153,8 +153,8 @@ def find_fields(
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # None of the names is a column, so this line may be a record. The message shows no field of
-        # it, except one that nearly equals the name of a column.
+        # The line has no name of a column, so it may be a record. The message shows a field of the
+        # line only if the field nearly equals the name of a column.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
@@ -280,8 +280,8 @@ class UnlabelledFile(NamedTuple):
     description: Unlabelled
     ignored: tuple[str, ...]  # columns of the file that the domain lacks
     tables: Callable[[Problems], Iterator[RawTable]]  # function that reads the records in pieces
-    # Only for a file without column names, which is read by position: its first records (`top`),
-    # and the last skipped line before them (`above`).
+    # Only for a file without column names, whose columns are found by position: `top` has the first
+    # records of the file, `above` the last skipped line before them.
     top: Sequence[Record] = ()
     above: Record = (0, ())
     remarks: tuple[str, ...] = ()
