@@ -96,7 +96,7 @@ def _sign_of_cost(metric: str) -> int:
 
 
 def select_only(key: Key, carried: tuple[object, ...], setting: str) -> Candidate:
-    """Return a candidate with the only setting of a method, which needs no trainings.
+    """Return a candidate for a method with only one setting: no training is needed to select it.
 
     `carried` has the values of the columns `CARRIED`.
     """
@@ -254,10 +254,9 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric on each of `folds`, and an error or None.
+    """Return the metric on each of `folds`, and None; or an empty list and the text of an error.
 
-    If a fold is missing or failed, the list is empty, and the text is the error of the first such
-    fold.
+    The error is the first failed fold's, or says that a fold is missing.
     """
     values = []
     for fold in folds:

@@ -248,8 +248,8 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            # The name of a user's own learner does not contain `proved`: this project proves
-            # nothing about it.
+            # The name of a method contains its calibration. `proved` is left out for a user's own
+            # learner, as this project proves nothing about this learner.
             is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
             name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""

@@ -109,10 +109,11 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Draw a share of `rows` from each label, at least one row; a smaller share draws a subset.
+    """Draw a share of `rows` from each label, at least one row of a label.
 
     `rows` are positions of records. `y` has the labels of all records, and `order` their random
-    ranks: of each label, the rows of lowest rank are drawn.
+    ranks: of each label, the rows of lowest rank are drawn. The rows of a smaller share are
+    therefore a subset of the rows of a larger share.
     """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:

@@ -45,9 +45,9 @@ class Stored(NamedTuple):
 
 
 def _has(result: Mapping[str, object], score: str) -> bool:
-    """Return whether a result contains a score.
+    """Return whether a stored result is complete with respect to a score.
 
-    The score may be null if it is a measure in `NEW` that the learner lacks.
+    Null is complete for a measure in `NEW`: it says that the learner does not have this measure.
     """
     return result.get(score) is not None or (score in NEW and score in result)
 

@@ -114,7 +114,7 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Return the lines to label with their names, from top to bottom.
+    """Return the lines that get a label, each with the text of its label, from top to bottom.
 
     If two lines are closer than half the height of a name, the upper line gets both names. At most
     two names are joined, as three names would be wider than a panel.

@@ -1,7 +1,7 @@
 """Rank learners, and say which learner to use and how certain this is.
 
-Terminal, page and reports use the same rankings and sentences. Methods that are the same mechanism
-have one row in a ranking (:func:`drop_twins`).
+The terminal, the HTML page and the report of a study show the same rankings and sentences. Methods
+that are the same mechanism have one row in a ranking (:func:`drop_twins`).
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class Output(ABC):
     def facts(self, context: Context) -> Any:
         """Return facts from other studies that determine the bytes of the files; None without any.
 
-        The result is plain JSON. The output is made again if it changes.
+        The result is plain JSON. The output is made again if the result changes.
         """
         return None
 
@@ -497,7 +497,10 @@ def source_of(name: str) -> str:
 
 
 def trained_privgam(name: str) -> bool:
-    """Return whether records of the dataset's source determined PrivGAM's network or constants."""
+    """Return whether PrivGAM's network or constants depend on records of the dataset's source.
+
+    The source is the dataset with the same raw files (:func:`source_of`).
+    """
     from privcurve.privacy.calibration.privgam import SET_ON
 
     return source_of(name) in SET_ON

@@ -28,7 +28,7 @@ from privcurve.tables.table import MISSING, Table
 
 
 class ErrorTable(Output):
-    """Table: errors of fresh trainings on each dataset with the best in bold, wins and losses."""
+    """Table: each method's error on each dataset (the lowest in bold), and its wins and losses."""
 
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 11

@@ -116,8 +116,8 @@ class RawScores(Output):
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows(AUC) and many:
-            # Tables of earlier versions lack the AUC for more than two classes; this entry makes
-            # them again.
+            # Tables of earlier versions lack the AUC for more than two classes. With this entry,
+            # their recorded facts differ from the present ones, so that they are made again.
             facts.append(AUC)
         if (share := _find_largest_share(study)) < 1:
             facts.append(share)

@@ -127,10 +127,11 @@ class Record(NamedTuple):
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
-    """Return whether a dataset still has the value of `fact` with which files were made.
+    """Return whether an entry of a dataset's metadata is the same as when files were made from it.
 
-    `fact` is a key of the metadata of encoded datasets; `made_of` maps a dataset to the value at
-    that time. True also if the metadata lack the key now.
+    `fact` is the key of the entry in the metadata of encoded datasets. `made_of` has, for each
+    dataset, the value of the entry when the files were made. The result is also True if the
+    metadata do not have the key now.
     """
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 

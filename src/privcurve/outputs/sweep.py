@@ -188,7 +188,8 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # Duplicates are dropped, as a horizontal line in several panels is one point of the table.
+        # A score that does not depend on x is drawn as a horizontal line in several panels, but is
+        # one point of the table. Its trainings occur once for each panel: duplicates are dropped.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -303,8 +304,8 @@ SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 # Style of horizontal lines. Both ends of a line have the marker of its method.
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
-# Horizontal lines at the same height are drawn as one line; its dashes, of this length, have the
-# colours of the lines in turn.
+# Horizontal lines at the same height are drawn as one line, whose dashes have the colours of the
+# lines in turn. TURN is the length of a dash in points.
 TURN = 4.0
 
 

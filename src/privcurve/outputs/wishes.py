@@ -25,8 +25,8 @@ WITHIN = "within"
 class Wish(NamedTuple):
     """A wanted score: at least `number` or, if `within`, relative to the score without privacy.
 
-    The score must be at least `number` (for a loss, at most `number`). If `within`, it must instead
-    be at most `number` worse than the score without privacy.
+    Without `within`, the score must be at least `number` (for a loss, at most `number`). With
+    `within`, the score must be at most `number` worse than the score without privacy.
     """
 
     metric: str

@@ -4,9 +4,9 @@ Jobs read config/config.yaml; --config replaces keys of it. An expected error is
 exit code 1.
 """
 
-# Functions import modules that only some jobs need. Rules call this module by ``shell:``, not
-# ``script:``, because Snakemake repeats jobs if their script is newer than their files, as it is in
-# a fresh checkout.
+# Functions import modules that only some jobs need. Rules call this module by ``shell:``, not by
+# ``script:``. With ``script:``, Snakemake would repeat all jobs after a fresh checkout, as the
+# script would be newer than the files of the jobs.
 
 from __future__ import annotations
 
