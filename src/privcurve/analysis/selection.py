@@ -149,9 +149,10 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
 
     The columns `KEY` and `CARRIED` identify the row, and ``setting`` is the selected setting.
     ``cv_<metric>`` and ``cv_std`` are the mean and the standard deviation (n − 1 in the
-    denominator) of its metric over the folds. Further columns have the numbers of settings and of
-    failed settings, the status and the error. If every setting has a failed or missing fold, the
-    setting is None, the status is "failed", and the error is the error of one setting.
+    denominator) of the setting's metric over the folds. Further columns have the numbers of
+    settings and of failed settings, the status and the error. If every setting has a failed or
+    missing fold, the setting is None, the status is "failed", and the error is the error of one
+    setting.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -256,7 +257,7 @@ def _collect_values(
 ) -> tuple[list[float], str | None]:
     """Return the metric on each of `folds`, and None; or an empty list and the text of an error.
 
-    The error is the first failed fold's, or says that a fold is missing.
+    The error is about the first fold that failed or is missing.
     """
     values = []
     for fold in folds:

@@ -150,7 +150,7 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid of a curve with one ε as groups of runs, from which parts are formed.
+        """Yield the grid of a curve with one ε as groups of runs; a part has one or several groups.
 
         Points that share expensive work stay in one group if the group takes at most `most`
         seconds. Otherwise the group is divided by splits and, if necessary, by points.
@@ -178,9 +178,10 @@ class Curve:
 
     @property
     def chooses(self) -> bool:
-        """Whether this part of a curve selects settings; if not, it may read a selection.
+        """Whether this part of a curve selects settings.
 
-        If the grid is skipped, each part with fresh trainings selects the only setting.
+        Other parts with fresh trainings read its selection. If the grid is skipped, each part with
+        fresh trainings selects the only setting.
         """
         return self.begins or (self.skips_grid and bool(self.fresh))
 
@@ -201,7 +202,7 @@ class Curve:
 
     @property
     def fresh_name(self) -> str:
-        """Name under which files list fresh trainings: ``adult/boost~proved/eps=0.1~best``."""
+        """Name under which files list fresh trainings, like ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -265,7 +266,7 @@ class Curve:
 
     @cached_property
     def digest(self) -> str:
-        """A text that contains all that determines the results of the curve, except the data."""
+        """A text that depends on all that determines the results of the curve, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -274,7 +275,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """For each of `names`, a text that contains all that determines the runs with this name.
+        """For each of `names`, a text that depends on all that determines the runs with this name.
 
         The text does not depend on the data.
         """
@@ -439,8 +440,8 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 def _costs(method: Method, *shape: int) -> dict[int, float]:
     """Return the estimated seconds of a fit with each setting, indexed by the setting's ``id()``.
 
-    `shape` is `Curve.shape`. An ``id()`` identifies a setting, as all points of a method have the
-    same setting objects.
+    `shape` is `Curve.shape`. An ``id()`` identifies a setting, as points of a method with the
+    same setting share one object.
     """
     cost = method.learner_entry.cost
     return {id(setting): cost(setting, *shape) for setting in method.settings}
@@ -478,7 +479,7 @@ def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return the digest of a method's grid at `epsilons`; the digest covers no dataset."""
+    """Return the part of a grid's digest at `epsilons` that does not depend on the dataset."""
     return _digest_of(method, method.points_at(epsilons), *terms)
 
 

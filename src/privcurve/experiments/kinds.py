@@ -1,7 +1,7 @@
 """Name how the hyperparameters of a curve were chosen, and so whether ε covers their choice.
 
 The ε of a curve is the ε of one training. It covers everything from the records to the model if the
-hyperparameters follow a public rule, or if private selection chose them: its cost is part of ε.
+hyperparameters follow a public rule, or if private selection, which ε pays for, chose them.
 If the hyperparameters were chosen on the records without privacy, ε does not cover the choice: the
 curve then shows an upper bound of a learner's accuracy, and its models must not be released.
 """

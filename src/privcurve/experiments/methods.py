@@ -96,7 +96,7 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The registry's entry of the study's learner; with `tune`, of the learner to tune."""
+        """The registry's entry of the learner that the study names, also if `tune` tunes it."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
@@ -152,9 +152,10 @@ class Method:
 
     @property
     def claim(self) -> str:
-        """The neighbouring relation of the fits; also given for a learner without privacy.
+        """The neighbouring relation of the fits.
 
-        The relation determines which columns a learner may read exactly.
+        A learner without privacy has a relation, too, as the relation determines which columns a
+        learner may read exactly.
         """
         return self.neighbours or self.learner_entry.neighbours[0]
 

@@ -109,7 +109,7 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Draw a share of `rows` from each label, at least one row of a label.
+    """Draw a share of `rows` from each label, but at least one row.
 
     `rows` are positions of records. `y` has the labels of all records, and `order` their random
     ranks: of each label, the rows of lowest rank are drawn. The rows of a smaller share are

@@ -2,8 +2,8 @@
 
 Each job appends to a file of its own. As no two jobs write to one file, duplicate jobs, killed jobs
 and network file systems do no harm. A line is a JSON object with a checksum, and is written in one
-call. Readers skip torn lines (a killed writer, a loss of power) and lines with a wrong checksum (a
-damaged disk).
+call. Readers skip incomplete lines, which a killed job or a loss of power may leave, and lines with
+a wrong checksum, which a damaged disk may cause.
 
 There is no index. A job reads all files of its folder, about a million lines per second, and keeps
 the runs whose ids it needs.

@@ -319,7 +319,7 @@ def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool
 
 
 def _judge_values(passes: Sequence[bool], every: bool) -> str:
-    """Return the verdict on values without standard errors; `passes` says which meet a criterion.
+    """Return the verdict on values without standard errors; `passes` says which are good.
 
     `every` says whether the claim is about every value.
     """
@@ -329,7 +329,7 @@ def _judge_values(passes: Sequence[bool], every: bool) -> str:
 
 
 def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
-    """Return the verdict on a claim that at least the share `share` of the values pass.
+    """Return the verdict on a claim that at least a share of the values meet the criterion.
 
     The standard error of the share treats datasets as independent. `keys` are the columns whose
     values the keys of `passes` contain.

@@ -82,7 +82,8 @@ MAJORITY = "majority_class"
 # Name of the model on raw columns. `coded_models` leaves this model out, as outputs/price.py
 # compares it with models on encoded data.
 RAW = "raw"
-# Name of the same kind of model on encoded data; its distance from `RAW` is the cost of encoding.
+# Name of the same kind of model on encoded data. The cost of encoding is the score of `RAW` minus
+# the score of this model.
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3

@@ -291,7 +291,8 @@ def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 def _compute_gain(base: pd.Series | None, errors: pd.Series) -> tuple[float, float]:
     """Return the mean of ``base − errors``, paired by split, and its standard error.
 
-    :func:`.error_factor` widens the standard error. Both numbers are NaN if `base` and `errors`
+    The standard error includes :func:`.error_factor`, as the records of the splits overlap. Both
+    numbers are NaN if `base` and `errors`
     have different splits or if an error is missing.
     """
     if base is None or set(base.index) != set(errors.index):

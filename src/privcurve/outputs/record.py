@@ -1,9 +1,9 @@
 """Record what outputs were made from, in a small JSON file for each output.
 
 The records decide whether an output must be made again. Snakemake's own records do not suffice:
-they are lost with the folder ``.snakemake``, and they see changes of code only in the command of a
-job. A record here covers the version of the output's class, its options and inputs, and the
-checksums of the files that were written.
+they are lost with the folder ``.snakemake``, and do not notice a change of code that leaves the
+command of a job as it was. A record here covers the version of the output's class, its options and
+inputs, and the checksums of the files that were written.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Record(NamedTuple):
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the models that were trained only for these files."""
+        """Learners, and checksums of their code, that were trained only for these files."""
         code = _read(self.path).get("code", {})
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
@@ -161,7 +161,7 @@ def output_record(context: Context) -> Record:
 
 
 def audit_record(learner: str, dataset: str) -> Record:
-    """Return the record of a learner's audit; `dataset` is where the canaries are inserted."""
+    """Return the record of a learner's audit, which inserts canaries into `dataset`."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
@@ -184,7 +184,7 @@ def audit_digest(learner: str, dataset: str, seed: Seed) -> str:
 
 
 def audited_code(learner: str) -> Trained:
-    """Return which code of a learner the last audit attacked; empty if there was no audit."""
+    """Return the checksum of the learner's code at its last audit; empty without an audit."""
     return audit_record(learner, "").trained
 
 
