@@ -5,11 +5,11 @@ A long curve is divided into parts, and one job trains a part. A part has all ru
 Parts follow the order of the study file. So if values are added at the end of a list in that file,
 earlier parts and their result files stay the same.
 
-If the study selects settings, a curve has two kinds of runs. The *grid* is the cross-validation of
-all settings; it selects the best setting at each ε. *Fresh trainings* are later runs of the
-selected setting, with fresh noise; their scores are the results. Between the two, a *second round*
-of the selection may compare a few best settings again (`Finalists`). If the study does not select
-settings, the grid contains all runs, and their scores are the results.
+If the study selects settings, a curve has two kinds of runs. The *grid* contains the runs of all
+settings on folds or hold-outs; their scores select the best setting at each ε. *Fresh trainings*
+are later runs of the selected setting, with fresh noise; their scores are the results. Between the
+two, a *second round* of the selection may compare a few best settings again (`Finalists`). If the
+study does not select settings, the grid contains all runs, and their scores are the results.
 """
 
 from __future__ import annotations

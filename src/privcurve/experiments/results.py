@@ -97,7 +97,7 @@ def write(
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return the `facts` of :func:`write` for each row group, with its number of ``rows``.
+    """Return the `facts` of :func:`write`, each with the number of ``rows`` of its row group.
 
     The result is None if the file is unreadable.
     """

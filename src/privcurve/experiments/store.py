@@ -123,7 +123,7 @@ class Store:
         file, self._file = self._file, None
         with write_errors(self.folder):
             try:
-                # A network file system may report a full disk only at this point.
+                # A network file system may report a full disk only when the file is flushed to it.
                 os.fsync(file.fileno())
             finally:
                 file.close()

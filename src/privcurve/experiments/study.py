@@ -115,7 +115,7 @@ class Study:
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the selection's second round: `selection_splits`, `draws` times."""
+        """Return the splits of the selection's second round: each selection split `draws` times."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 

@@ -26,8 +26,9 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# One call of a learner trains a batch of runs, which share work on the data. A batch has at most
-# LARGEST_BATCH runs and takes about SECONDS_PER_BATCH, as a killed job loses its batch.
+# One call of a learner trains a batch of runs, which share work on the data. The results of a batch
+# are stored at its end, so that a killed job loses its last batch. A batch therefore has at most
+# LARGEST_BATCH runs and takes about SECONDS_PER_BATCH.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 

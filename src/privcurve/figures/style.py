@@ -341,7 +341,7 @@ def key_line(label: str, **look: Any) -> Artist:
 
 
 def key_patch(label: str, **look: Any) -> Artist:
-    """Return a coloured field for the legend, with its label."""
+    """Return a coloured rectangle for the legend, with its label."""
     from matplotlib.patches import Patch
 
     return Patch(label=label, **look)

@@ -42,9 +42,9 @@ UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not compara
 BEYOND = 2.0
 # Tolerance of comparisons, for the rounding errors of differences: tables have six decimals.
 ROUNDING = 1e-9
-# The criteria by name. A criterion has its text, whether a value equal to the bound violates it,
-# and a function of value and bound. The function returns the distance between value and bound,
-# positive if the value meets the criterion, else negative.
+# The criteria by name. Each is a triple: its text, whether a value equal to the bound violates the
+# criterion, and a function of value and bound. The function returns the distance between value and
+# bound, positive if the value meets the criterion, else negative.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),

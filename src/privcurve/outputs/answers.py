@@ -114,8 +114,8 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return the table ``accuracy`` with one row for each mechanism.
 
     A method that gets a δ > 0 but does not use it draws the same random numbers as the same method
-    with δ = 0, so that all their scores are equal. Of such rows, the one with the smallest δ
-    remains.
+    with δ = 0, so that all their scores are equal. Of rows with equal scores, the row with the
+    smallest δ remains.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -246,7 +246,7 @@ class Ranking:
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Return phrases on learners without a rank: trainings failed, or the contract broke.
+        """Return phrases on learners without a rank, due to a failed training or a broken contract.
 
         Phrases on a broken contract are the same at every ε.
         """
@@ -261,8 +261,8 @@ class Ranking:
         """Return reservations about the recommendation of the learner `best`, as phrases.
 
         If the ε of `best` is not proved, or does not cover the choice of its hyperparameters, the
-        phrase says so. Otherwise the phrase names the best learner with a higher score whose ε does
-        not cover the choice, if there is one.
+        phrase says so. Otherwise, if learners whose ε does not cover the choice have a higher score
+        than `best`, the phrase names the best of these learners.
         """
         if best.get("kind") == NOT_COVERED:
             return ["its hyperparameters were chosen without privacy"]

@@ -382,7 +382,10 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) ->
 
 
 def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> None:
-    """Draw private methods as curves, others as lines; name methods that have no score."""
+    """Draw scores against ε; methods without privacy are horizontal lines.
+
+    The names of methods without a score are below the panel.
+    """
     scored = part[part["score"].notna()].sort_values("epsilon")
     for method, look in looks.items():
         rows = scored[scored["method"] == method]

@@ -443,7 +443,7 @@ def _ledger(row: pd.Series) -> str:
 
 
 def _worst_findings(audit: Path) -> Audit:
-    """Return the worst finding against each claim of a learner, as text."""
+    """Return the worst finding against each claim, as text: found ε, claimed ε and verdict."""
     from privcurve.audit import report
 
     stated = report.rows_of_claims(spoken_frame(pd.read_csv(audit)))

@@ -271,7 +271,7 @@ def _names(
         )
         for row in dict.fromkeys(rows)
     }
-    # Names that occur twice are made unique by the values of their keys.
+    # If different rows get the same name, all their values in `telling` are added to the name.
     counts = Counter(names.values())
     own = {row: ", ".join(map(str, row)) for row in names}
     names = {
