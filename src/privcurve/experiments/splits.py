@@ -59,9 +59,9 @@ class Split(NamedTuple):
     def partition(self) -> int:
         """Number of the random partition of the dataset that the split uses.
 
-        Folds: splits with the same number are folds of the same partition. The number is 0 in the
-        selection of settings, and 1, 2, … in fresh trainings. Hold-outs: each hold-out has a
-        partition of its own, numbered −1, −2, … in the selection and 1, 2, … in fresh trainings.
+        Folds of the same partition have the same number: 0 in the selection of settings, and
+        1, 2, … in fresh trainings. Each hold-out has a partition of its own: these partitions have
+        the numbers −1, −2, … in the selection and 1, 2, … in fresh trainings.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])

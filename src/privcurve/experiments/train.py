@@ -245,8 +245,8 @@ class Trainer:
             ]
         except Exception as error:
             if len(runs) > 1:
-                # Each run is trained alone, so that the failing one does not fail the others of the
-                # batch.
+                # Each run of the batch is trained alone, so that only the runs fail that cause an
+                # error themselves.
                 return [self._fit([run], train, scored)[0] for run in runs]
             logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started

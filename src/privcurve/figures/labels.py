@@ -33,9 +33,9 @@ PLACES = (
 )
 STEPS = (0, 1, 2)
 # Costs of a position; the name goes to the cheapest one. A covered pixel of a curve costs 1.
-COVERS_NAME = 1e6  # for each other name that is covered
-LEAVES_PANEL = 1e5  # if the name extends beyond the panel
-COVERS_LINE = 0.5  # for each covered pixel of a horizontal line
+COVERS_NAME = 1e6  # cost of each other name that is covered
+LEAVES_PANEL = 1e5  # cost of a name that extends beyond the panel
+COVERS_LINE = 0.5  # cost of each covered pixel of a horizontal line
 PIXELS_OF_A_MARK = 80  # a covered marker costs as much as this many pixels of a curve
 
 

@@ -147,7 +147,7 @@ class Ranking:
     def name(self, row: pd.Series) -> str:
         """Return the title of a row's learner; with calibration and δ if they are not the default.
 
-        Learners may have the same title; these additions distinguish them.
+        Calibration and δ distinguish learners with the same title.
         """
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""

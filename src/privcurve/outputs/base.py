@@ -155,7 +155,7 @@ class Output(ABC):
         return next((path for path in (beside, shipped) if path.is_file()), None)
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
-        """Raise ValueError if the study lacks what the request needs; by default, never."""
+        """Raise ValueError if the study lacks what the request needs; this class checks nothing."""
 
     def files(self, request: OutputRequest) -> Files:
         """Return the files that the output writes."""

@@ -74,8 +74,8 @@ GAP = " A curve has a gap where a training has failed."
 # If learners are compared at more than this number of ε on a dataset, the page shows only the
 # answer for the ε nearest to 1; the reader must unfold the other answers.
 MOST_ANSWERS = 3
-# The axis of scores cuts off scores far worse than the score of the constant prediction: the axis
-# extends beyond this score by this share of the distance from this score to the best score.
+# Scores far worse than the constant prediction's score are cut off: beyond that score, the axis
+# only has this share of the distance from the constant prediction's score to the best score.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table `selected_settings` that are not hyperparameters.

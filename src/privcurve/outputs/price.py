@@ -271,7 +271,7 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
 
     `means` has the rows of the tables ``accuracy`` and ``raw``, and `runs` the scores of the same
     models on each split. In the result, `coding` and `privacy` are the losses; further columns have
-    their standard errors and whether they are within noise, and `sentence` states them in words. A
+    their standard errors and whether they are within noise, and `sentence` states the losses. A
     dataset has no row if the model on raw columns or all models on encoded data are missing.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))

@@ -105,7 +105,7 @@ class Record(NamedTuple):
     def is_current(self, wanted: str) -> bool:
         """Return whether the files are unchanged and were made for the digest `wanted`.
 
-        False, too, if a training failed, or if the data or the inputs have changed.
+        The result is also False if a training failed, or if the data or the inputs have changed.
         """
         made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})

@@ -200,7 +200,7 @@ class Sweep(Output):
 def _may_have(method: Method, name: str, wanted: object) -> bool:
     """Return whether a training of `method` can have the value `wanted` in the column `name`.
 
-    True, too, if the values in the column are known only after training.
+    The result is also True if the values in the column are known only after training.
     """
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
@@ -297,8 +297,8 @@ DASHES = (3.2, 1.4)
 LONGEST_TITLE = 32
 # Width of a character of a tick's label, as a share of the panel's width.
 LETTER = 0.026
-# This entry of learners predicts the most frequent label. It is drawn in grey, as in the learning
-# curves: it is the baseline that a useful classifier must exceed.
+# Name of the entry of learners that predicts the most frequent label. Its line is grey, as in the
+# learning curves, because it is the baseline that a useful classifier must exceed.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
