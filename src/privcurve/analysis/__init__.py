@@ -1,1 +1,1 @@
-"""Compute statistics of runs, from tidy frames to tidy frames."""
+"""Compute statistics of runs: functions from tidy data frames to tidy data frames."""

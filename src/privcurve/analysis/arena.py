@@ -1,4 +1,4 @@
-"""Compute statistics over the datasets of the arena, which this module calls tables.
+"""Compute statistics over the datasets of the arena; this module calls a dataset a table.
 
 The statistics are mean scores, differences to a reference method, and the smallest differences that
 tests can detect.

@@ -52,8 +52,8 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 def _rank(scores: Array) -> Array:
     """Return integers from 0 in the order of the scores; equal scores get equal integers.
 
-    The result for a vote is the doubled vote minus the smallest doubled vote. This needs no
-    sorting, and is many times faster.
+    If the scores are numbers of votes, the result is each doubled score minus the smallest doubled
+    score. This needs no sorting, and is many times faster.
     """
     # Votes are integers or, as a broken tie counts as half a vote, multiples of one half. Doubled
     # votes are therefore integers in the order of the votes.

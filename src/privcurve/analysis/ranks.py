@@ -129,7 +129,7 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the maximal groups of methods, consecutive by mean rank, without a differing pair.
+    """Return the largest groups of methods with consecutive mean ranks in which no pair differs.
 
     `pairs_at` are the rows of :func:`compare_pairs` for one ε. Groups have at least two methods,
     and no group contains another.

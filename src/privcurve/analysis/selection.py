@@ -96,7 +96,7 @@ def _sign_of_cost(metric: str) -> int:
 
 
 def select_only(key: Key, carried: tuple[object, ...], setting: str) -> Candidate:
-    """Return a candidate with the only setting of a method, which needs no trainings.
+    """Return a candidate for a method with only one setting: no training is needed to select it.
 
     `carried` has the values of the columns `CARRIED`.
     """
@@ -149,9 +149,10 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
 
     The columns `KEY` and `CARRIED` identify the row, and ``setting`` is the selected setting.
     ``cv_<metric>`` and ``cv_std`` are the mean and the standard deviation (n − 1 in the
-    denominator) of its metric over the folds. Further columns have the numbers of settings and of
-    failed settings, the status and the error. If every setting has a failed or missing fold, the
-    setting is None, the status is "failed", and the error is the error of one setting.
+    denominator) of the setting's metric over the folds. Further columns have the numbers of
+    settings and of failed settings, the status and the error. If every setting has a failed or
+    missing fold, the setting is None, the status is "failed", and the error is the error of one
+    setting.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -254,10 +255,9 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric on each of `folds`, and an error or None.
+    """Return the metric on each of `folds`, and None; or an empty list and the text of an error.
 
-    If a fold is missing or failed, the list is empty, and the text is the error of the first such
-    fold.
+    The error is about the first fold that failed or is missing.
     """
     values = []
     for fold in folds:

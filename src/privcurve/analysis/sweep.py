@@ -34,9 +34,9 @@ class Axes:
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Return axes for trainings without an x, where each line has one point per panel.
+        """Return axes for trainings whose score does not depend on x: one point per line and panel.
 
-        The `x` of the result is a column that is constant on each line.
+        As its `x`, the result has a column that is constant on each line.
         """
         return replace(self, x=[*self.lines, *self.panels][0])
 
@@ -117,8 +117,8 @@ def levels(
 
     The means of these trainings are drawn as horizontal lines. `at` does not exclude learners that
     lack one of its keys (a parameter, or a finite ε). A column is dropped from the axes if its
-    values make no difference to these learners: the share of the training records, for example,
-    makes no difference to the most frequent label.
+    values do not change the trainings: the share of the training records, for example, does not
+    change a learner that predicts the most frequent label.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})

@@ -55,7 +55,7 @@ def title(words: str) -> str:
 
 
 def _simplify(value: object) -> Any:
-    # Texts and lists of texts come first for speed, as most values of large studies are texts.
+    # For speed, texts and lists of texts are tested first: most values of large studies are texts.
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

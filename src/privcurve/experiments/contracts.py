@@ -36,7 +36,7 @@ def write(name: str, finding: Finding, tried: str) -> None:
 
 
 def is_current(name: str) -> bool:
-    """Return whether the learner's stored result belongs to the present code and version."""
+    """Return whether the stored result was computed with the present code of learner and audit."""
     try:
         content = json.loads(own.contract_file(name).read_text("utf-8"))
         return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]

@@ -1,14 +1,15 @@
 """Define curves: all runs of one method of a study on one dataset, and their division into parts.
 
-A long curve is divided into parts, one per job: first by ε; if a single ε takes too long, also by
-settings and splits. Parts follow the order of the study file. So if values are added at the end of
-a list in that file, earlier parts and their result files stay the same.
+A long curve is divided into parts, and one job trains a part. A part has all runs at one or several
+ε. If the runs at a single ε take too long, a part has some of the settings and splits at this ε.
+Parts follow the order of the study file. So if values are added at the end of a list in that file,
+earlier parts and their result files stay the same.
 
-If the study selects settings, a curve has two kinds of runs. The *grid* is the cross-validation of
-all settings; it selects the best setting at each ε. *Fresh trainings* are later runs of the
-selected setting, with fresh noise; their scores are the results. Between the two, a *second round*
-of the selection may compare a few best settings again (`Finalists`). If the study does not select
-settings, the grid contains all runs, and their scores are the results.
+If the study selects settings, a curve has two kinds of runs. The *grid* contains the runs of all
+settings on folds or hold-outs; their scores select the best setting at each ε. *Fresh trainings*
+are later runs of the selected setting, with fresh noise; their scores are the results. Between the
+two, a *second round* of the selection may compare a few best settings again (`Finalists`). If the
+study does not select settings, the grid contains all runs, and their scores are the results.
 """
 
 from __future__ import annotations
@@ -81,9 +82,9 @@ class Curve:
     most: float = math.inf  # maximum estimated seconds of a part, unless the part is a single run
     epsilons: tuple[float, ...] = ()
     grid: tuple[Runs, ...] = ()
-    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
-    # Name of a part among the runs at one ε: `3-of-8` for runs of the grid; `best`, or
-    # `best~1-of-2`, for fresh trainings. Empty if the curve has all runs at its ε.
+    fresh: tuple[Split, ...] = ()  # splits of the fresh trainings of selected settings
+    # Name of this part, if it has only some of the runs at one ε, else empty. A part of the grid is
+    # named like `3-of-8`, a part with fresh trainings `best` or like `best~1-of-2`.
     part: str = ""
 
     @cached_property
@@ -131,8 +132,8 @@ class Curve:
         if len(self.epsilons) > 1 or self.seconds <= self.most:
             return [self]
         grids = fill(self._short_runs(), self.seconds_of, self.most)
-        # The part with the first fresh training also trains the second round of the selection,
-        # which adds `n_final` runs to it.
+        # The part with the first fresh training also trains the `n_final` runs of the selection's
+        # second round, as it selects the setting that all fresh trainings use.
         first, mean = self.fresh[:1], self.mean_seconds
         fresh = fill(
             self.fresh,
@@ -149,9 +150,10 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the grid of a curve with one ε in the smallest groups of runs that a job may train.
+        """Yield the grid of a curve with one ε as groups of runs; a part has one or several groups.
 
-        Points that share expensive work stay in one group if this takes at most `most` seconds.
+        Points that share expensive work stay in one group if the group takes at most `most`
+        seconds. Otherwise the group is divided by splits and, if necessary, by points.
         """
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():
@@ -176,9 +178,10 @@ class Curve:
 
     @property
     def chooses(self) -> bool:
-        """Whether this part of a curve selects settings itself, not by reading another part.
+        """Whether this part of a curve selects settings.
 
-        If the grid is skipped, each part with fresh trainings selects the only setting.
+        Other parts with fresh trainings read its selection. If the grid is skipped, each part with
+        fresh trainings selects the only setting.
         """
         return self.begins or (self.skips_grid and bool(self.fresh))
 
@@ -194,12 +197,12 @@ class Curve:
 
     @property
     def grid_name(self) -> str:
-        """Name of the runs of the grid in files, such as ``adult/boost~proved/eps=0.1~3-of-8``."""
+        """Name under which files list the grid, such as ``adult/boost~proved/eps=0.1~3-of-8``."""
         return self._name(self.part or "1-of-1")
 
     @property
     def fresh_name(self) -> str:
-        """Name of the fresh trainings in files, such as ``adult/boost~proved/eps=0.1~best``."""
+        """Name under which files list fresh trainings, like ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -208,7 +211,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """The range of ε of this part of a curve, for a file name; empty if it is all ε."""
+        """The range of ε of this part, for a file name; empty if it has all ε of its method."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -263,7 +266,7 @@ class Curve:
 
     @cached_property
     def digest(self) -> str:
-        """A text with all that determines the results at the curve's ε, except the data."""
+        """A text that depends on all that determines the results of the curve, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -272,9 +275,9 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """For each of `names`, a text with all that determines the runs with this name.
+        """For each of `names`, a text that depends on all that determines the runs with this name.
 
-        The text does not cover the data.
+        The text does not depend on the data.
         """
         digests = {}
         if self.grid:
@@ -299,9 +302,11 @@ class Curve:
 
     @property
     def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
-        """Part of a grid's digest: folds, (hold-out share, number of hold-outs), repeats, seed.
+        """The splits and the seed, as a part of the grid's digest.
 
-        Hold-outs and repeats are None if they do not determine the grid.
+        The items are the number of folds, the pair (hold-out share, number of hold-outs), the
+        number of repeats, and the seed. The pair and the repeats are None if the runs of the grid
+        do not depend on them.
         """
         study = self.study
         holdouts = (study.holdout, study.repeats) if study.holdout else None
@@ -310,13 +315,13 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """Part of the digest that only some datasets need; empty for other datasets.
+        """Part of the digest that depends on the dataset; empty for most datasets.
 
-        It names the `scores` that older results may lack. If the dataset has columns whose bins a
-        fit may merge (`Domain.mixed_bins`), it has the maximum numbers of merged bins. If the
-        dataset has more than two classes, it has the versions of the learners' fits for more than
-        two classes. As it is empty for all other datasets, digests in files of earlier versions
-        stay valid.
+        This part names the `scores`. If a fit may merge bins of the dataset
+        (`Domain.mixed_bins`), it names the maximum numbers of bins that are left. If the dataset
+        has more than two classes, it names the versions of the learners' fits for more than two
+        classes. For all other datasets it is empty, so that digests in files of earlier versions
+        of this project stay valid.
         """
         words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
@@ -340,7 +345,7 @@ class Curve:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Approximate numbers of rows, columns and classes of a fit; they determine its seconds."""
+        """Approximate numbers of rows, columns and classes of a fit, to estimate its seconds."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -435,8 +440,8 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 def _costs(method: Method, *shape: int) -> dict[int, float]:
     """Return the estimated seconds of a fit with each setting, indexed by the setting's ``id()``.
 
-    `shape` is `Curve.shape`. An ``id()`` identifies a setting, as all points of a method have the
-    same setting objects.
+    `shape` is `Curve.shape`. An ``id()`` identifies a setting, as points of a method with the
+    same setting share one object.
     """
     cost = method.learner_entry.cost
     return {id(setting): cost(setting, *shape) for setting in method.settings}
@@ -451,8 +456,8 @@ def curves_of(
 ) -> list[Curve]:
     """Return the curves of a study, each with all of its runs, sorted by dataset.
 
-    `about` returns the facts of a dataset by its name. A curve has several `parts` if its estimated
-    seconds exceed twice `seconds_per_job`.
+    `about` returns the facts of a dataset by its name. A curve whose estimated seconds
+    exceed twice `seconds_per_job` is divided into several `parts`.
     """
     pairs = itertools.product(map(about, study.datasets), study.methods.values())
     return [
@@ -462,7 +467,7 @@ def curves_of(
 
 
 def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
-    """Return the points at an ε in groups; the points of a group share expensive work in a fit."""
+    """Return the points at an ε in groups: fits at points of one group share expensive work."""
     shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
     for point in method.points:
@@ -474,7 +479,7 @@ def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return the digest of a method's grid at `epsilons`, which is the same on all datasets."""
+    """Return the part of a grid's digest at `epsilons` that does not depend on the dataset."""
     return _digest_of(method, method.points_at(epsilons), *terms)
 
 

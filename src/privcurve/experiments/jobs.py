@@ -157,9 +157,10 @@ class Job:
     def is_done(self) -> bool:
         """Whether the job's file belongs to the present encoded data, and no training has failed.
 
-        A job that selects settings counts failed trainings of the grid, too (``left_out``): after
-        these are trained again, it must repeat the selection. The data are not compared if the
-        dataset has no encoding, or if a changed description requires a new one.
+        A job that selects settings is not done either if the selection left out settings with
+        failed trainings (``left_out``): the job must repeat the selection after these trainings
+        are repeated. The data are not compared if the dataset has no encoding, or if a changed
+        description requires a new one.
         """
         checksum = coded_facts(self.dataset).get("checksum")
         facts = self.facts.values()
@@ -255,7 +256,7 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs that train `curves`; if not `grids`, only jobs whose runs are results."""
+        """Return the jobs that train `curves`; without `grids`, only jobs that train results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())

@@ -1,7 +1,7 @@
 """Name how the hyperparameters of a curve were chosen, and so whether ε covers their choice.
 
 The ε of a curve is the ε of one training. It covers everything from the records to the model if the
-hyperparameters follow a public rule, or if private selection chose them, whose cost is part of ε.
+hyperparameters follow a public rule, or if private selection, which ε pays for, chose them.
 If the hyperparameters were chosen on the records without privacy, ε does not cover the choice: the
 curve then shows an upper bound of a learner's accuracy, and its models must not be released.
 """
@@ -36,8 +36,8 @@ NOTES = (
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
     """Return how a curve's hyperparameters were chosen: its kind, such as `RULE` or `TUNED`.
 
-    If `epsilon` is given, the result is the kind of the curve's point at this ε; a point at ε = ∞
-    is not private. `selected` is False in a study with ``select: all``, which selects no setting.
+    If `epsilon` is given, the result is the kind of the curve's point at this ε; at ε = ∞ it is
+    `NOT_PRIVATE`. `selected` is False in a study with ``select: all``, which selects no setting.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE

@@ -41,9 +41,10 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
 
 
 def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
-    """Yield a note for each group of curves that share a title, which is their learner's default.
+    """Yield a note for each group of curves that a legend cannot distinguish.
 
-    :func:`check_curves` refuses all other equal titles.
+    These curves have the default title of their learner: :func:`check_curves` refuses all other
+    equal titles.
     """
     together: dict[Hashable, list[Method]] = {}
     for method in methods:

@@ -163,9 +163,9 @@ def _parse_number(text: str) -> float:
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
     """Return the share of the jobs' wall time that was not spent on training; None without jobs.
 
-    `facts` are the metadata of the jobs' files; both times come from there. Snakemake's benchmark
-    file does not serve, as it may belong to another execution of the job: if a job outlives a
-    killed Snakemake and is started again, both executions write that file.
+    `facts` are the metadata of the jobs' files, which have the wall time and the training time.
+    Snakemake's benchmark file is not used, as it may have the wall time of another execution: if a
+    job outlives a killed Snakemake and is started again, both executions write the benchmark file.
     """
     wall = math.fsum(fact["job_seconds"] for fact in facts)
     training = math.fsum(fact["training_seconds"] for fact in facts)

@@ -96,7 +96,7 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The registry's entry of the study's learner; with `tune`, of the learner to tune."""
+        """The registry's entry of the learner that the study names, also if `tune` tunes it."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
@@ -152,9 +152,10 @@ class Method:
 
     @property
     def claim(self) -> str:
-        """The neighbouring relation of the fits; also given for a learner without privacy.
+        """The neighbouring relation of the fits.
 
-        The relation determines which columns a learner may read exactly.
+        A learner without privacy has a relation, too, as the relation determines which columns a
+        learner may read exactly.
         """
         return self.neighbours or self.learner_entry.neighbours[0]
 
@@ -248,8 +249,8 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            # The name of a user's own learner does not contain `proved`: this project proves
-            # nothing about it.
+            # The name of a method contains its calibration. `proved` is left out for a user's own
+            # learner, as this project proves nothing about this learner.
             is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
             name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""

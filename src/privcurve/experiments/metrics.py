@@ -37,9 +37,9 @@ class RightRows:
 
 
 def fits_log_odds(learner: Any) -> bool:
-    """Return whether a learner fits its probabilities to labels, so that they have a log loss.
+    """Return whether a learner fits its probabilities to labels, so that a log loss is meaningful.
 
-    Learners that only scale votes to numbers from 0 to 1 return False.
+    The result is False for a learner that only scales votes to numbers from 0 to 1.
     """
     from_votes = getattr(learner, "chances_by_link", False)
     return hasattr(learner, "predict_proba") and not from_votes

@@ -1,7 +1,8 @@
 """Train models of a study again, to inspect them.
 
-Models are trained on a dataset's entire training part. If the dataset has a test part, the models
-are bit for bit the same as the fresh trainings of a study.
+Models are trained on a dataset's entire training part. If the dataset has a test part, the fresh
+trainings of a study use the same records and random numbers, so that the models are bit for bit the
+same.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from privcurve.experiments.train import fit_method
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
-# Replaces a fold's name in the id of a model of a dataset without a test part.
+# Stands in place of a fold in the id of a model that is trained on all records of a dataset
+# without a test part.
 WHOLE = "whole"
 
 

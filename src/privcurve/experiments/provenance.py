@@ -112,7 +112,7 @@ def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
 
 
 def _learners_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the learners whose name or class name occurs in `files`, which may train them."""
+    """Return the learners whose name or class occurs in `files`: code there may train them."""
     words = set().union(*map(sources.words_of, files))
     names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
     return {name for name, kind in names.items() if {name, kind} & words}

@@ -28,12 +28,14 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
 def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Raise ValueError if a study cannot be trained and scored on a dataset.
 
-    Possible reasons: a label has too few records; a person has records both in the training part
-    and in the test part; or a learner does not fit the study or the dataset. A learner does not fit
-    if the study uses the log loss and the learner has no probabilities, if it needs a public fact
-    that the dataset lacks, if the dataset has more classes than the learner supports, or if the
-    learner's privacy cost grows with predictions and it pays for fewer predictions than there are
-    records to score.
+    A dataset is refused if a label has too few records, or if a person has records both in the
+    training part and in the test part. A learner is refused
+
+    - if the study selects settings by a measure of probabilities that the learner does not fit,
+    - if the learner needs a public fact that the dataset lacks,
+    - if the dataset has more classes than the learner supports, or
+    - if each prediction costs privacy, and the learner pays for fewer predictions than there are
+      records to score.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)

@@ -85,8 +85,8 @@ def write(
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
     def write_tables(temporary: Path) -> None:
-        # Page checksums detect a page of zeros that a loss of power left; else it would read as
-        # numbers.
+        # A loss of power may leave a page of zeros. Without page checksums, a reader would take the
+        # zeros for results.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
         ) as file:
@@ -97,7 +97,7 @@ def write(
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return the `facts` of :func:`write` for each row group, with its number of ``rows``.
+    """Return the `facts` of :func:`write`, each with the number of ``rows`` of its row group.
 
     The result is None if the file is unreadable.
     """
@@ -153,7 +153,10 @@ def unusable_file(path: Path) -> IncompleteError:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Raise IncompleteError unless `frame` has exactly the runs `expected`; `what` is its file."""
+    """Raise IncompleteError unless `frame` has exactly the runs `expected`.
+
+    `what` names the runs or their file in the message.
+    """
     epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
     rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
     due = set(expected)

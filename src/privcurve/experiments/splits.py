@@ -59,9 +59,9 @@ class Split(NamedTuple):
     def partition(self) -> int:
         """Number of the random partition of the dataset that the split uses.
 
-        Splits with the same number share one partition into folds. This number is 0 for the
-        selection of settings, and 1, 2, … for fresh trainings. Each hold-out has its own partition;
-        the number is −1, −2, … for the selection, and 1, 2, … for fresh trainings.
+        Folds of the same partition have the same number: 0 in the selection of settings, and
+        1, 2, … in fresh trainings. Each hold-out has a partition of its own: these partitions have
+        the numbers −1, −2, … in the selection and 1, 2, … in fresh trainings.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
@@ -109,10 +109,11 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Draw a share of `rows` from each label, at least one row; a smaller share draws a subset.
+    """Draw a share of `rows` from each label, but at least one row.
 
     `rows` are positions of records. `y` has the labels of all records, and `order` their random
-    ranks: of each label, the rows of lowest rank are drawn.
+    ranks: of each label, the rows of lowest rank are drawn. The rows of a smaller share are
+    therefore a subset of the rows of a larger share.
     """
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:

@@ -1,6 +1,6 @@
 """Accept stored runs of older code if a retrained sample has the same bits (`snakemake stamp`).
 
-This is for changes of the code that move or rename something. Runs are grouped by learner and by
+The command is for changes that only move or rename code. Runs are grouped by learner and by
 the checksum of the code that trained them. For each group, one run of each curve and ε is retrained
 and compared with the stored run.
 """

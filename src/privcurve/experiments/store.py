@@ -2,8 +2,8 @@
 
 Each job appends to a file of its own. As no two jobs write to one file, duplicate jobs, killed jobs
 and network file systems do no harm. A line is a JSON object with a checksum, and is written in one
-call. Readers skip torn lines (a killed writer, a loss of power) and lines with a wrong checksum (a
-damaged disk).
+call. Readers skip incomplete lines, which a killed job or a loss of power may leave, and lines with
+a wrong checksum, which a damaged disk may cause.
 
 There is no index. A job reads all files of its folder, about a million lines per second, and keeps
 the runs whose ids it needs.
@@ -45,9 +45,9 @@ class Stored(NamedTuple):
 
 
 def _has(result: Mapping[str, object], score: str) -> bool:
-    """Return whether a result contains a score.
+    """Return whether a stored result is complete with respect to a score.
 
-    The score may be null if it is a measure in `NEW` that the learner lacks.
+    Null is complete for a measure in `NEW`: it says that the learner does not have this measure.
     """
     return result.get(score) is not None or (score in NEW and score in result)
 
@@ -123,7 +123,7 @@ class Store:
         file, self._file = self._file, None
         with write_errors(self.folder):
             try:
-                # A network file system may report a full disk only at this point.
+                # A network file system may report a full disk only when the file is flushed to it.
                 os.fsync(file.fileno())
             finally:
                 file.close()

@@ -53,15 +53,15 @@ class Study:
     title: str
     datasets: tuple[str, ...]
     folds: int  # number of folds of the stratified cross-validation; 0 with hold-outs
-    # Number of fresh trainings of each selected setting, or of hold-outs; 0 if each point is
-    # trained once on each fold and not afresh.
+    # Number of fresh trainings of each selected setting, or of hold-outs. 0 if there are no fresh
+    # trainings: each point is trained once on each fold.
     repeats: int
     figure: str  # file name of the study's figure, without extension
     methods: Mapping[str, Method]  # empty if the study combines tables of other studies
     # The second round of the selection; None if there is only one round.
     finalists: Finalists | None = None
     paper: str | None = None  # name of the paper that the study belongs to
-    # For each entry of `learners` that needs a package which is not installed: a message.
+    # Messages, one for each entry of `learners` that needs a package which is not installed.
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
     metric: str = DEFAULT_METRIC  # measure by which settings are selected
@@ -87,8 +87,8 @@ class Study:
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        # Only the log loss depends on the learners: it needs probabilities, which some learners
-        # lack.
+        # The check depends on the learners only if settings are selected by the log loss or the
+        # Brier score: these need probabilities, which some learners lack.
         by_loss = MEASURES[self.metric].needs == CHANCES
         learners = {method.learner for method in self.methods.values()} if by_loss else ()
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
@@ -115,7 +115,7 @@ class Study:
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the selection's second round: `selection_splits`, `draws` times."""
+        """Return the splits of the selection's second round: each selection split `draws` times."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
@@ -125,7 +125,7 @@ class Study:
         If the dataset has a test part, each repeat trains on the entire training part. If it has
         none, each repeat scores one fold: the first `folds` repeats score the folds of one new
         partition, the next `folds` repeats the folds of another, and so on. A study with hold-outs
-        or without repeats uses the same splits for both kinds of datasets.
+        or without repeats uses the same splits on datasets with and without a test part.
         """
         n, repeats = self.folds, range(1, self.repeats + 1)
         if self.holdout:

@@ -62,8 +62,8 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # Runs are counted by the metadata, not by rows, as the selection's second round writes
-            # no rows.
+            # The metadata count all runs of the file. Its rows are fewer, as the runs of the
+            # selection's second round have no row.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:
@@ -89,9 +89,9 @@ def _estimate(
     Parameters
     ----------
     part, name
-        The runs are the runs of `part` with this name (`Curve.names`).
+        A part of a curve, and one of its `Curve.names`: the progress is about these runs.
     unfinished
-        The names of all runs of the curve that are in no finished job's file.
+        The names (`Curve.names`), over all parts of the curve, that no finished job's file has.
     ids, stored
         An object that computes the ids of the curve's runs, and shortened ids of stored runs; None
         if the dataset is not encoded.

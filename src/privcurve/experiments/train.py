@@ -26,8 +26,9 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# One call of a learner trains a batch of runs, which share work on the data. A batch has at most
-# LARGEST_BATCH runs and takes about SECONDS_PER_BATCH, as a killed job loses its batch.
+# One call of a learner trains a batch of runs, which share work on the data. The results of a batch
+# are stored at its end, so that a killed job loses its last batch. A batch therefore has at most
+# LARGEST_BATCH runs and takes about SECONDS_PER_BATCH.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
@@ -244,8 +245,8 @@ class Trainer:
             ]
         except Exception as error:
             if len(runs) > 1:
-                # Each run is trained alone, so that the failing one does not fail the others of the
-                # batch.
+                # Each run of the batch is trained alone, so that only the runs fail that cause an
+                # error themselves.
                 return [self._fit([run], train, scored)[0] for run in runs]
             logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started

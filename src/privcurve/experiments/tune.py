@@ -1,6 +1,6 @@
-"""Handle the key `tune` of a study: private selection of a setting, whose cost is part of ε.
+"""Handle the key `tune` of a study, with which each training selects its setting privately.
 
-Each training then selects its setting on its training records, within its own ε.
+The selection uses the training records, and its cost is part of the ε of the training.
 """
 
 from __future__ import annotations

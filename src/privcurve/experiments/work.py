@@ -39,7 +39,8 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
     """
     read = cache(datasets.read_coded)
 
-    # Curves on the same data share a splitter, whose cache has the parts of their common splits.
+    # Curves on the same data share a splitter, which caches the training and the scoring part of
+    # each split.
     @cache
     def splitter_of(folder: Path, seed: Seed, share: float) -> Splitter:
         return Splitter(read(folder), seed, share)
@@ -80,12 +81,12 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 
 
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
-    """Return `trained` with this part's selections and with the code on which its runs depend.
+    """Add to `trained` the selections of a part of a curve, and the code on which its runs depend.
 
-    Code that trained the grid or selected settings is listed with 0 runs, as these runs and
-    selections are counted where they were made. Because this code is listed, a change of it makes
-    the fresh trainings outdated. `grid` is the entry of the curve's grid in `Job.facts` if the same
-    job trained the grid, else None.
+    Fresh trainings depend on the code that trained the grid and selected the settings. This code is
+    listed with 0 runs, as other entries count the runs of the grid and the selections. Because the
+    code is listed, a change of it makes the fresh trainings outdated. `grid` is the entry of the
+    curve's grid in `Job.facts` if the same job trained the grid, else None.
     """
     read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
     for source in curve.reads:

@@ -33,9 +33,9 @@ PLACES = (
 )
 STEPS = (0, 1, 2)
 # Costs of a position; the name goes to the cheapest one. A covered pixel of a curve costs 1.
-COVERS_NAME = 1e6  # for each other name that is covered
-LEAVES_PANEL = 1e5  # if the name extends beyond the panel
-COVERS_LINE = 0.5  # for each covered pixel of a horizontal line
+COVERS_NAME = 1e6  # cost of each other name that is covered
+LEAVES_PANEL = 1e5  # cost of a name that extends beyond the panel
+COVERS_LINE = 0.5  # cost of each covered pixel of a horizontal line
 PIXELS_OF_A_MARK = 80  # a covered marker costs as much as this many pixels of a curve
 
 
@@ -114,7 +114,7 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Return the lines to label with their names, from top to bottom.
+    """Return the lines that get a label, each with the text of its label, from top to bottom.
 
     If two lines are closer than half the height of a name, the upper line gets both names. At most
     two names are joined, as three names would be wider than a panel.

@@ -183,7 +183,8 @@ def draw_ranks(
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
     rules = "".join(f'<i class="rule" style="left:{x_share(y):.2%}"></i>' for _, y in levels)
-    # The names of lines are in lines of text of their own, as the lines may be close together.
+    # Each name of a dashed line is in a row of its own above the picture, so that names do not
+    # overlap if dashed lines are close together.
     heads = "".join(
         f'<b class="{_side(x_share(y))}" style="{_style_at(x_share(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"

@@ -313,7 +313,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
 
 
 def write_ticks(axis: Axis) -> None:
-    """Write the ticks of an axis in plain decimals, such as 0.05; but 10⁻⁶ as a power of ten."""
+    """Write the ticks of an axis as short texts, such as 0.05 and 10⁻⁶ (:func:`power`)."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power(value)))
 
 
@@ -341,7 +341,7 @@ def key_line(label: str, **look: Any) -> Artist:
 
 
 def key_patch(label: str, **look: Any) -> Artist:
-    """Return a coloured field for the legend, with its label."""
+    """Return a coloured rectangle for the legend, with its label."""
     from matplotlib.patches import Patch
 
     return Patch(label=label, **look)

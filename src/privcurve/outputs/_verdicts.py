@@ -42,9 +42,9 @@ UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not compara
 BEYOND = 2.0
 # Tolerance of comparisons, for the rounding errors of differences: tables have six decimals.
 ROUNDING = 1e-9
-# The criteria by name. A criterion has its text, whether a value equal to the bound violates it,
-# and a function of value and bound. The function returns the distance between value and bound,
-# positive if the value meets the criterion, else negative.
+# The criteria by name. Each is a triple: its text, whether a value equal to the bound violates the
+# criterion, and a function of value and bound. The function returns the distance between value and
+# bound, positive if the value meets the criterion, else negative.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -55,7 +55,7 @@ _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
 
 Key = tuple[str, ...]
 # The numbers that a claim compares with its criterion, by key. A key has the values that identify
-# the number, such as the dataset and ε, as texts. The code calls each number a place.
+# the number, such as the dataset and ε, as texts.
 Values = dict[Key, float]
 
 
@@ -68,8 +68,8 @@ class Computed:
     split with the runs of all other splits.
     """
 
-    # Phrase in the table, such as "mean over {over} of {value}"; the claim's values of these keys
-    # replace the braces.
+    # Phrase that describes the values in the table of verdicts, such as "mean over {over} of
+    # {value}". The claim's values of the keys `over` and `value` replace the braces.
     text: str
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
     has_error: bool  # whether a standard error over splits has a meaning
@@ -78,9 +78,8 @@ class Computed:
 def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
     """Return a decorator that makes a :class:`Computed` of a function.
 
-    `text` and `has_error` are attributes of the result. `has_error` must be False for values that
-    change in whole steps, such as counts: leaving out one split then says nothing about their
-    standard error.
+    `text` and `has_error` are attributes of the result. `has_error` must be False for counts: they
+    change in whole steps if a split is left out, so that the jackknife estimates no standard error.
     """
     return lambda function: Computed(text, function, has_error)
 
@@ -174,7 +173,7 @@ def check_printed(claim: Mapping[str, Any], path: Path) -> None:
 
 
 def verdict_columns(paired: bool) -> list[str]:
-    """Return the columns of the table of verdicts; `paired` adds a column of standard errors."""
+    """Return the columns of the table of verdicts; with standard errors if `paired`."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
 
 
@@ -270,9 +269,10 @@ def _verdict(
 def _means_left_out(
     left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]
 ) -> list[float]:
-    """Return the mean over the places of `values`, once for each left-out split.
+    """Return the mean over the keys of `values`, computed without each split in turn.
 
-    A mean is NaN if a place has no value without the split.
+    `left_out` has the values without each split. A mean is NaN if a key has no value without the
+    split.
     """
     return [mean(one.get(key, math.nan) for key in values) for one in left_out]
 
@@ -282,13 +282,13 @@ def _judge_places(
     passes: Mapping[Key, bool],
     left_out: Sequence[Mapping[Key, float]],
 ) -> list[int]:
-    """Return 1 for each place clearly inside the criterion, −1 if clearly outside, else 0.
+    """Return 1 for each value clearly inside the criterion, −1 if clearly outside, else 0.
 
-    `margins` are the distances to the criterion's bound, positive inside; `left_out` has the
-    margins computed without each split. A single place is clearly inside or outside if its margin
-    exceeds two standard errors. For several places, the significance level is the same (two
-    standard errors under Student's t), with Holm's correction for the number of places. Places
-    without a standard error get 0.
+    `margins` are the distances of the values from the criterion's bound, positive inside, and
+    `passes` says which values meet the criterion. `left_out` has the margins computed without each
+    split. A single value is clearly inside or outside if its margin exceeds two standard errors.
+    Several values are tested at the same significance level (two standard errors under Student's
+    t), with Holm's correction for the number of values. Values without a standard error get 0.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
@@ -307,26 +307,29 @@ def _judge_places(
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
     """Return the verdict on a claim from the results of :func:`_judge_places`.
 
-    A result is 1, 0 or −1: `sides` has the result for each place, and `of_mean` is the result for
-    the mean over all places. `every` says whether the claim is about every place, `all_pass`
-    whether all places meet the criterion.
+    A result is 1, 0 or −1: `sides` has the result for each value, and `of_mean` is the result for
+    the mean of all values. `every` says whether the claim is about every value, `all_pass` whether
+    all values meet the criterion.
     """
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
-    # A mean inside the criterion confirms a claim about every place only if all places meet it.
+    # A mean inside the criterion confirms a claim about every value only if all values meet it.
     on_average = of_mean > 0 and (all_pass or not every)
     return HOLDS if 0 not in sides or on_average else UNDECIDED
 
 
 def _judge_values(passes: Sequence[bool], every: bool) -> str:
-    """Return the verdict on places without standard errors; `passes` says which pass."""
+    """Return the verdict on values without standard errors; `passes` says which are good.
+
+    `every` says whether the claim is about every value.
+    """
     if all(passes):
         return HOLDS
     return MIXED if any(passes) and not every else FAILS
 
 
 def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
-    """Return the verdict on a claim that at least a share of the places meet the criterion.
+    """Return the verdict on a claim that at least a share of the values meet the criterion.
 
     The standard error of the share treats datasets as independent. `keys` are the columns whose
     values the keys of `passes` contain.

@@ -115,7 +115,10 @@ def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return each score's column of texts, by the score's title: mean and standard error."""
+    """Return a column of texts for each score, by the score's title.
+
+    A text is the mean with its standard error, or only the mean if the table has no error.
+    """
     return {
         metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame

@@ -1,7 +1,7 @@
 """Rank learners, and say which learner to use and how certain this is.
 
-Terminal, page and reports use the same rankings and sentences. Methods that are the same mechanism
-have one row in a ranking (:func:`drop_twins`).
+The terminal, the HTML page and the report of a study show the same rankings and sentences. Methods
+that are the same mechanism have one row in a ranking (:func:`drop_twins`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ MAJORITY = "majority_class"
 # Name of the model on raw columns. `coded_models` leaves this model out, as outputs/price.py
 # compares it with models on encoded data.
 RAW = "raw"
-# Name of the same kind of model on encoded data; its distance from `RAW` is the cost of encoding.
+# Name of the same kind of model on encoded data. The cost of encoding is the score of `RAW` minus
+# the score of this model.
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3
@@ -113,8 +114,8 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return the table ``accuracy`` with one row for each mechanism.
 
     A method that gets a δ > 0 but does not use it draws the same random numbers as the same method
-    with δ = 0, so that all their scores are equal. Of such rows, the one with the smallest δ
-    remains.
+    with δ = 0, so that all their scores are equal. Of rows with equal scores, the row with the
+    smallest δ remains.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -146,7 +147,7 @@ class Ranking:
     def name(self, row: pd.Series) -> str:
         """Return the title of a row's learner; with calibration and δ if they are not the default.
 
-        Learners may have the same title; these additions distinguish them.
+        Calibration and δ distinguish learners with the same title.
         """
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
@@ -245,7 +246,7 @@ class Ranking:
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Return phrases on learners without a rank: trainings failed, or the contract broke.
+        """Return phrases on learners without a rank, due to a failed training or a broken contract.
 
         Phrases on a broken contract are the same at every ε.
         """
@@ -260,8 +261,8 @@ class Ranking:
         """Return reservations about the recommendation of the learner `best`, as phrases.
 
         If the ε of `best` is not proved, or does not cover the choice of its hyperparameters, the
-        phrase says so. Otherwise the phrase names the best learner with a higher score whose ε does
-        not cover the choice, if there is one.
+        phrase says so. Otherwise, if learners whose ε does not cover the choice have a higher score
+        than `best`, the phrase names the best of these learners.
         """
         if best.get("kind") == NOT_COVERED:
             return ["its hyperparameters were chosen without privacy"]

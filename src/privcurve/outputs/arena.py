@@ -74,9 +74,10 @@ Looks = Mapping[str, Mapping[str, Any]]
 class Arena(Output):
     """Tables, figures and a file that compare methods by their runs in one or several studies.
 
-    The output reads the output ``runs`` of the study or, in a study of studies, of each single
-    study. If the option `against` is set, it also reads the runs in a file. All datasets must be of
-    one suite, so that no mean mixes datasets that set constants of PrivGAM with other datasets.
+    The output reads the output ``runs`` of the study or, if the study combines other studies, of
+    each of these studies. If the option `against` is set, it also reads the runs in a file. All
+    datasets must be of one suite, so that no mean mixes datasets that set constants of PrivGAM with
+    other datasets.
     """
 
     word: ClassVar[str] = "arena"
@@ -316,8 +317,8 @@ def tables_table(
 ) -> Table:
     """Return the table of AUC at one ε: a row per dataset, a column per method, the best in bold.
 
-    `shown` are the private methods with a column; `looks` are the datasets on which PrivGAM had
-    been evaluated before; the table marks these datasets.
+    `shown` are the private methods with a column; the table marks the datasets `looks`, on
+    which PrivGAM had been evaluated before this study.
     """
     of_table = arena.table_means(runs)
     titles = titles_of(runs)
@@ -381,7 +382,10 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str], looks: Looks) ->
 
 
 def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str], looks: Looks) -> None:
-    """Draw private methods as curves, others as lines; name methods that have no score."""
+    """Draw scores against ε; methods without privacy are horizontal lines.
+
+    The names of methods without a score are below the panel.
+    """
     scored = part[part["score"].notna()].sort_values("epsilon")
     for method, look in looks.items():
         rows = scored[scored["method"] == method]

@@ -78,9 +78,9 @@ def auditable_learners() -> list[str]:
 
 HEIGHT = 2.9
 
-# Markers in `EXACT` mean an exact search, markers in `SAMPLED` a sampled search; filled markers
-# mean proved noise. A learner has the same colour as in the learning curves, and learners of one
-# colour have different markers.
+# A marker in `EXACT` shows the ε that an exact search found, a marker in `SAMPLED` the ε that a
+# sampled search found. Filled markers mean proved noise. A learner has the same colour as in the
+# learning curves, and learners of one colour have different markers.
 EXACT, SAMPLED = ("o", "s", "P", "h", "p", "d"), ("^", "D", "X", "<", ">", "*")
 NOTHING = "v"
 GREY = "0.35"

@@ -155,7 +155,7 @@ class Output(ABC):
         return next((path for path in (beside, shipped) if path.is_file()), None)
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
-        """Raise ValueError if the study lacks what the request needs; by default, never."""
+        """Raise ValueError if the study lacks what the request needs; this class checks nothing."""
 
     def files(self, request: OutputRequest) -> Files:
         """Return the files that the output writes."""
@@ -182,7 +182,7 @@ class Output(ABC):
     def facts(self, context: Context) -> Any:
         """Return facts from other studies that determine the bytes of the files; None without any.
 
-        The result is plain JSON. The output is made again if it changes.
+        The result is plain JSON. The output is made again if the result changes.
         """
         return None
 
@@ -497,7 +497,10 @@ def source_of(name: str) -> str:
 
 
 def trained_privgam(name: str) -> bool:
-    """Return whether records of the dataset's source determined PrivGAM's network or constants."""
+    """Return whether PrivGAM's network or constants depend on records of the dataset's source.
+
+    The source is the dataset with the same raw files (:func:`source_of`).
+    """
     from privcurve.privacy.calibration.privgam import SET_ON
 
     return source_of(name) in SET_ON

@@ -43,7 +43,8 @@ SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 class Claims(Output):
     """Table: the verdict on each claim of ``papers/<paper>/claims.yaml`` about the study.
 
-    The table of a study of studies has the claims of all its studies, sorted by the claims' names.
+    If the study combines other studies, the table has the claims about all of these studies, sorted
+    by the claims' names.
     """
 
     word: ClassVar[str] = "claims"
@@ -92,9 +93,9 @@ class Claims(Output):
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # The workflow checks names only of studies outside the paper's folder. Studies in this
-        # folder exist, but the workflow's plan may lack them: if the configuration names a user's
-        # own folder of studies, the plan lacks the shipped studies.
+        # The workflow looks up these names in its plan. Studies in the paper's folder are left out:
+        # they exist, but the plan may lack them. It lacks shipped studies if the configuration
+        # names a user's own folder of studies.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 

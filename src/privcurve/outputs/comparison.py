@@ -141,8 +141,8 @@ class Comparison(Output):
 def compared_methods(request: OutputRequest) -> list[str]:
     """Return the methods to compare with the reference method, in the order of the study.
 
-    Each has a finite ε in common with the reference. Methods whose hyperparameters were chosen
-    without privacy come last.
+    A compared method has at least one finite ε in common with the reference. Methods whose
+    hyperparameters were chosen without privacy come last.
     """
     reference, methods = request.options["method"], request.study.methods
     wanted = {*(request.options["others"] or methods)} - {reference}

@@ -28,7 +28,7 @@ from privcurve.tables.table import MISSING, Table
 
 
 class ErrorTable(Output):
-    """Table: errors of fresh trainings on each dataset with the best in bold, wins and losses."""
+    """Table: each method's error on each dataset (the lowest in bold), and its wins and losses."""
 
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 11
@@ -115,8 +115,8 @@ def private_methods(request: OutputRequest) -> list[str]:
 def method_titles(request: OutputRequest) -> dict[str, str]:
     """Return a title for each method that distinguishes it from the other methods.
 
-    Where methods differ in calibration, δ, or the way in which hyperparameters were chosen, this is
-    added to a method's own title.
+    If methods differ in calibration, in δ, or in the way in which hyperparameters were chosen, their
+    titles say so.
     """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
@@ -291,7 +291,8 @@ def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 def _compute_gain(base: pd.Series | None, errors: pd.Series) -> tuple[float, float]:
     """Return the mean of ``base − errors``, paired by split, and its standard error.
 
-    :func:`.error_factor` widens the standard error. Both numbers are NaN if `base` and `errors`
+    The standard error includes :func:`.error_factor`, as the records of the splits overlap. Both
+    numbers are NaN if `base` and `errors`
     have different splits or if an error is missing.
     """
     if base is None or set(base.index) != set(errors.index):

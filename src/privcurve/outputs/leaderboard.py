@@ -71,11 +71,11 @@ GREY = (
     "choice of settings."
 )
 GAP = " A curve has a gap where a training has failed."
-# If a dataset has more ε than this, the page shows only the answer for the ε nearest to 1; the
-# reader must unfold the other answers.
+# If learners are compared at more than this number of ε on a dataset, the page shows only the
+# answer for the ε nearest to 1; the reader must unfold the other answers.
 MOST_ANSWERS = 3
-# The axis of scores cuts off scores that are far below the constant prediction's score: below that
-# score, it shows only this share of the range above that score.
+# Scores far worse than the constant prediction's score are cut off: beyond that score, the axis
+# only has this share of the distance from the constant prediction's score to the best score.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table `selected_settings` that are not hyperparameters.
@@ -191,8 +191,8 @@ def page_of(
     """Return the page, with a section for each dataset of `studies`.
 
     `private` says whether the page has exact statistics of private records. `audit` has the
-    findings of the audit, and `wish` the score for which the page gives ε. The page begins with the
-    `warnings`.
+    findings of the audit. `wish` is a wanted score: the page says which ε reaches it. The page
+    begins with the `warnings`.
     """
     parts: list[tuple[str, str, Iterator[Block]]] = []
     for outputs in studies:
@@ -293,8 +293,8 @@ def _picture(
     """Return the picture of the learners' scores: dots if there is one ε, curves if several.
 
     `places` are the rankings by one metric, sorted by ε. `named` has the colour numbers of methods;
-    other methods are grey. `want` is a wanted score, which the picture marks with the ε that it
-    needs.
+    other methods are grey. `want` has a wanted score and the ε at which it is
+    reached; the picture marks both.
     """
     last = places[-1]
     metric = last.metric
@@ -437,13 +437,13 @@ def _setting(row: pd.Series) -> str:
 
 
 def _ledger(row: pd.Series) -> str:
-    """Write the ledger in a row of the table `ledgers`, with a status that is not proved."""
+    """Write the ledger in a row of the table `ledgers`; add the status if ε is not proved."""
     status = "" if row["status"] in KNOWN else f" ({row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 
 def _worst_findings(audit: Path) -> Audit:
-    """Return the worst finding against each claim of a learner, as text."""
+    """Return the worst finding against each claim, as text: found ε, claimed ε and verdict."""
     from privcurve.audit import report
 
     stated = report.rows_of_claims(spoken_frame(pd.read_csv(audit)))

@@ -74,7 +74,7 @@ class Ledgers(Output):
 
 
 def _private_methods(request: OutputRequest) -> list[Method]:
-    """Return the private methods that train on all records, as the training of a release does."""
+    """Return the private methods that train on all records, as every release does."""
     methods = request.study.methods.values()
     return [method for method in methods if method.calibration and method.train_share == 1]
 

@@ -219,7 +219,8 @@ def _draw(
     below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
     for place, (method, mean) in enumerate(means.items()):
         on_left = place < math.ceil(k / 2)
-        # The names of the best and worst methods are highest, so that no lines cross.
+        # The names of the best and worst methods are nearest to the scale, so that the lines from
+        # the scale to the names do not cross.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
         look = styles[method].line() | {"linewidth": 0.9}

@@ -116,8 +116,8 @@ class RawScores(Output):
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows(AUC) and many:
-            # Tables of earlier versions lack the AUC for more than two classes; this entry makes
-            # them again.
+            # Tables of earlier versions lack the AUC for more than two classes. With this entry,
+            # their recorded facts differ from the present ones, so that they are made again.
             facts.append(AUC)
         if (share := _find_largest_share(study)) < 1:
             facts.append(share)
@@ -271,7 +271,7 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
 
     `means` has the rows of the tables ``accuracy`` and ``raw``, and `runs` the scores of the same
     models on each split. In the result, `coding` and `privacy` are the losses; further columns have
-    their standard errors and whether they are within noise, and `sentence` states them in words. A
+    their standard errors and whether they are within noise, and `sentence` states the losses. A
     dataset has no row if the model on raw columns or all models on encoded data are missing.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))

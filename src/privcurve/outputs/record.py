@@ -1,9 +1,9 @@
 """Record what outputs were made from, in a small JSON file for each output.
 
 The records decide whether an output must be made again. Snakemake's own records do not suffice:
-they are lost with the folder ``.snakemake``, and they see changes of code only in the command of a
-job. A record here covers the version of the output's class, its options and inputs, and the
-checksums of the files that were written.
+they are lost with the folder ``.snakemake``, and do not notice a change of code that leaves the
+command of a job as it was. A record here covers the version of the output's class, its options and
+inputs, and the checksums of the files that were written.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Record(NamedTuple):
     def is_current(self, wanted: str) -> bool:
         """Return whether the files are unchanged and were made for the digest `wanted`.
 
-        False, too, if a training failed, or if the data or the inputs have changed.
+        The result is also False if a training failed, or if the data or the inputs have changed.
         """
         made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
@@ -121,16 +121,17 @@ class Record(NamedTuple):
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the models that were trained only for these files."""
+        """Learners, and checksums of their code, that were trained only for these files."""
         code = _read(self.path).get("code", {})
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
-    """Return whether a dataset still has the value of `fact` with which files were made.
+    """Return whether an entry of a dataset's metadata is the same as when files were made from it.
 
-    `fact` is a key of the metadata of encoded datasets; `made_of` maps a dataset to the value at
-    that time. True also if the metadata lack the key now.
+    `fact` is the key of the entry in the metadata of encoded datasets. `made_of` has, for each
+    dataset, the value of the entry when the files were made. The result is also True if the
+    metadata do not have the key now.
     """
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
@@ -160,7 +161,7 @@ def output_record(context: Context) -> Record:
 
 
 def audit_record(learner: str, dataset: str) -> Record:
-    """Return the record of a learner's audit; `dataset` is where the canaries are inserted."""
+    """Return the record of a learner's audit, which inserts canaries into `dataset`."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
@@ -183,7 +184,7 @@ def audit_digest(learner: str, dataset: str, seed: Seed) -> str:
 
 
 def audited_code(learner: str) -> Trained:
-    """Return which code of a learner the last audit attacked; empty if there was no audit."""
+    """Return the checksum of the learner's code at its last audit; empty without an audit."""
     return audit_record(learner, "").trained
 
 

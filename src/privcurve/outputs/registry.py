@@ -25,9 +25,9 @@ def _load_outside_outputs() -> Iterator[Output]:
     """Yield the outputs of papers, and a user's own outputs.
 
     A folder ``papers/<paper>`` in the folder where the run is started replaces the shipped paper.
-    Golden tests notice changes of shipped outputs only. The version of any other output therefore
-    contains a checksum of the output's file and of the files that this file imports from its
-    folder.
+    A golden test fails if the files of a shipped output change but its version does not. No test
+    covers other outputs. Their version therefore contains a checksum of the output's file and of
+    the files that this file imports from its folder.
     """
     shipped = {path.name: path for path in papers.list_shipped()}
     every = {**shipped, **{path.name: path for path in papers.list_others()}}

@@ -28,7 +28,8 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
-# The two suites of datasets. The sources of SET_ON set constants of PrivGAM or trained its network.
+# The two suites of datasets. Records from the sources of the datasets in SET_ON set constants of
+# PrivGAM or trained its network.
 UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 
 # Columns of the file. `method` names the curve, `seconds` is the duration of the fit, and `memory`

@@ -188,7 +188,8 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # Duplicates are dropped, as a horizontal line in several panels is one point of the table.
+        # A score that does not depend on x is drawn as a horizontal line in several panels, but is
+        # one point of the table. Its trainings occur once for each panel: duplicates are dropped.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -199,7 +200,7 @@ class Sweep(Output):
 def _may_have(method: Method, name: str, wanted: object) -> bool:
     """Return whether a training of `method` can have the value `wanted` in the column `name`.
 
-    True, too, if the values in the column are known only after training.
+    The result is also True if the values in the column are known only after training.
     """
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
@@ -270,7 +271,7 @@ def _names(
         )
         for row in dict.fromkeys(rows)
     }
-    # Names that occur twice are made unique by the values of their keys.
+    # If different rows get the same name, all their values in `telling` are added to the name.
     counts = Counter(names.values())
     own = {row: ", ".join(map(str, row)) for row in names}
     names = {
@@ -296,15 +297,15 @@ DASHES = (3.2, 1.4)
 LONGEST_TITLE = 32
 # Width of a character of a tick's label, as a share of the panel's width.
 LETTER = 0.026
-# This entry of learners predicts the most frequent label. It is drawn in grey, as in the learning
-# curves: it is the baseline that a useful classifier must exceed.
+# Name of the entry of learners that predicts the most frequent label. Its line is grey, as in the
+# learning curves, because it is the baseline that a useful classifier must exceed.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 # Style of horizontal lines. Both ends of a line have the marker of its method.
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0, "markersize": 3}
-# Horizontal lines at the same height are drawn as one line; its dashes, of this length, have the
-# colours of the lines in turn.
+# Horizontal lines at the same height are drawn as one line, whose dashes have the colours of the
+# lines in turn. TURN is the length of a dash in points.
 TURN = 4.0
 
 

@@ -52,7 +52,7 @@ NOTES = (
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts on each paper's claims, on all papers' claims, and on our own questions.
 
-    A row of `verdicts` is about one of our own questions if it has no quote of a paper.
+    Our own questions are rows of `verdicts` without a quote: no paper makes such a claim.
     """
     ours = verdicts["quote"].isna()
     parts = [

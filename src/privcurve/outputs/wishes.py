@@ -25,8 +25,8 @@ WITHIN = "within"
 class Wish(NamedTuple):
     """A wanted score: at least `number` or, if `within`, relative to the score without privacy.
 
-    The score must be at least `number` (for a loss, at most `number`). If `within`, it must instead
-    be at most `number` worse than the score without privacy.
+    Without `within`, the score must be at least `number` (for a loss, at most `number`). With
+    `within`, the score must be at most `number` worse than the score without privacy.
     """
 
     metric: str
@@ -94,12 +94,12 @@ class Needed(NamedTuple):
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε at which the default learner of a release reaches a wanted score.
 
-    Mean scores are made monotone in ε, as only noise can make the score at a larger ε worse, and
-    are interpolated linearly in log ε. If the learner has several methods, the method with the most
-    ε is used: to choose the method with the best scores would be optimistic. Methods that train on
-    a share of the records are used only if there is no other method. The result is None if no
-    method of the learner is eligible, or if `wish` needs scores without privacy and these are
-    missing.
+    Mean scores are made monotone in ε, as only noise can make the score at a larger ε worse. Then
+    they are interpolated linearly in log ε. If the learner has several methods, the method that is
+    trained at the most values of ε is used: to choose the method with the best scores would be
+    optimistic. Methods that train on a share of the records are used only if there is no other
+    method. The result is None if no method of the learner is eligible, or if `wish` needs scores
+    without privacy and these are missing.
     """
     rows = [
         (place, row)

@@ -32,7 +32,7 @@ from privcurve.workflow.plan import Plan
 # Folder of the files of studies and configurations, below the working directory.
 FOLDER = Path("results/comparisons")
 PREFIX = "compare_"
-# Seed on public benchmarks; comparisons on private records use a secret seed.
+# Seed of comparisons on public benchmarks; comparisons on private records use a secret seed.
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30

@@ -1,4 +1,4 @@
-"""Write remarks on failed trainings, for the end of a run: a failed training fails no job."""
+"""Write remarks on failed trainings for the end of a run, as their jobs do not fail."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ Jobs read config/config.yaml; --config replaces keys of it. An expected error is
 exit code 1.
 """
 
-# Functions import modules that only some jobs need. Rules call this module by ``shell:``, not
-# ``script:``, because Snakemake repeats jobs if their script is newer than their files, as it is in
-# a fresh checkout.
+# Functions import modules that only some jobs need. Rules call this module by ``shell:``, not by
+# ``script:``. With ``script:``, Snakemake would repeat all jobs after a fresh checkout, as the
+# script would be newer than the files of the jobs.
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from privcurve.outputs.base import OutputRequest
     from privcurve.workflow.plan import Plan
 
-# Start time of this process. Until this line the process has computed without waiting, so that its
-# CPU time is about the time since its start.
+# Start time of this process: the present time minus the CPU time of the process. Until this line
+# the process has hardly waited, so that its CPU time is about the time since its start.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -98,7 +98,7 @@ def _pick(what: str, name: str, things: Mapping[str, T]) -> T:
 
 
 def prepare(dataset: str) -> None:
-    """Fetch, check and encode a dataset; PRIVCURVE_DATA may name a mirror."""
+    """Fetch, check and encode a dataset; PRIVCURVE_DATA may name a mirror of its raw files."""
     folder = CODED / dataset
     data = datasets.prepare(dataset, folder)
     n_test = 0 if data.y_test is None else len(data.y_test)

@@ -19,8 +19,8 @@ from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.registry import training_bytes
 
-# MiB that a job needs for Python, imports and compiled kernels, without any records, if it prepares
-# a dataset, trains or audits.
+# MiB that jobs need for Python, imports and compiled kernels, without any records: a job that
+# prepares a dataset, a job that trains, and a job that audits.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000
 # Reserve factors: the estimates of memory and time were measured on one machine only.
 _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5

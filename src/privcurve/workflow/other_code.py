@@ -34,7 +34,7 @@ class OtherCode:
         self._unknown: set[str] = set()
 
     def is_in(self, trained: Trained) -> bool:
-        """Return whether other code than the present code has trained some of these runs."""
+        """Return whether other code than the present code made some of the runs in `trained`."""
         return bool(self._stamps.count_others(trained))
 
     def lines(

@@ -90,8 +90,8 @@ class Plan:
     studies: Mapping[str, Study]  # all readable studies, also if they are not configured
     broken: Mapping[str, str] = field(default_factory=dict)  # why a study can't be read, by study
     files: Mapping[str, Path] = field(default_factory=dict)  # path of each study's file
-    # Caches. `_jobs` and `_requests` are by study, `_stale` by the first of the files, `_digests`
-    # by target of the output.
+    # Results of methods, cached. The keys of `_jobs` and `_requests` are names of studies, a key of
+    # `_stale` is the first path of its files, and a key of `_digests` is the target of an output.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
     _stale: dict[Path, bool] = field(init=False, default_factory=dict)
@@ -175,11 +175,11 @@ class Plan:
     def kinds(self) -> dict[str, Kind]:
         """All outputs, grouped by the rules that make them; keys are the names of the rules.
 
-        A rule has the name `Output.word` of its outputs. One rule can make several outputs whose
-        paths differ only in a name. If outputs with the same `word` need several rules, the names
-        of further rules end with a number. If the target of an output is its `word`, such as
-        ``audit``, this output alone has the rule with this name; other outputs with this `word`
-        have the rule ``study_audit``.
+        The name of a rule is the `Output.word` of its outputs. One rule can make several outputs
+        whose paths differ only in a name. If outputs with the same `word` need several rules, the
+        names of further rules end with a number. The output of the entire run whose target is its
+        `word`, such as ``audit``, has the rule ``audit`` for itself; outputs of studies with this
+        `word` have the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -280,7 +280,7 @@ class Plan:
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
         """Return notes on runs and audits of other code that an output reads.
 
-        The notes also cover the runs and audits that the output's inputs have read.
+        The notes also cover the runs and audits behind the other outputs that the output reads.
         """
         jobs: dict[str, Job] = {}
         audits: dict[str, Trained] = {}
@@ -491,9 +491,9 @@ def benchmark(request: OutputRequest) -> str:
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
     """Return a name in all file paths of an output, and the paths with `WILDCARD` in its place.
 
-    The name is the first of the following that all paths contain: the output's `place`, the path of
-    its first figure, the name of its study. If the paths have none of these in common, the result
-    is the target and the unchanged paths.
+    Three names are tried in this order: the output's `place`, the path of its first figure, and the
+    name of its study. The first name that all paths contain is used. If there is none, the result
+    is the output's target and the unchanged paths.
     """
     top = TABLES.parent
     paths = [str(path.relative_to(top)) for path in request.files.all]
@@ -546,6 +546,9 @@ def _explain_idle_word(study: Study) -> str | None:
 
 
 def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
-    """Return a study's outputs by key; `Output.word` is a key of the first output of its class."""
+    """Return a study's outputs by `OutputRequest.key`.
+
+    The first output of each class is in the result under its `Output.word`, too.
+    """
     named = {request.key: request for request in requests}
     return {request.output.word: request for request in reversed(named.values())} | named

@@ -29,9 +29,10 @@ CONFIGURATION = Path("config/config.yaml")
 # Keys of the configuration. Jobs of a single study depend only on the keys in OF_STUDY.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
-# Keys of the configuration that are not in the commands of jobs, so that changing them repeats no
-# job: Snakemake repeats a job if its command changes. Raw files are identified by checksums
-# instead, and stored runs by the checksum of their code.
+# Keys of the configuration that are left out of the commands of jobs: Snakemake repeats a job if
+# its command changes, but a change of these keys should repeat none. Checksums of raw files show
+# whether another `data_mirror` has other data. Checksums of code show which runs `fresh` must train
+# again.
 UNTOLD = ("data_mirror", "fresh")
 SCHEMAS = "workflow/schemas"
 # Pattern of study files; hidden files, such as backups of editors, do not match.

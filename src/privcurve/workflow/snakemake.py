@@ -179,7 +179,10 @@ def files_or_refusal(
 
 
 def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource of a rule: `amount` times the number of the job's attempt."""
+    """Return a resource of a rule: `amount` times the number of the job's attempt, from 1.
+
+    `amount` is a number, or a function of the wildcards that returns a number.
+    """
 
     def amount_of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)
