@@ -195,8 +195,8 @@ def row_of(
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation of the bound over models, and the accuracy.
 
-    `bounds` has a row of :func:`row_of` for each model; `accuracy` is the study's table
-    ``accuracy``, whose numbers come from fresh trainings.
+    `bounds` has a row of :func:`row_of` for each model. `accuracy` is the study's table
+    ``accuracy``, with means over the repeated trainings of each selected setting.
     """
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(

@@ -67,9 +67,11 @@ class Noted(LocalHolder):
 
 
 def test_published_budgets_are_as_printed():
-    """Budgets are as in the paper: depth d has a_d = (1 − LPF)·α·B(d).
+    """A node at depth d has the budget a_d = (1 − LPF)·α·B(d), as in the paper.
 
-    The split of the root spends all of a_1; a split below the root spends half of its a_d.
+    α is the paper's name of ε, LPF is the share of ε for leaves, and B(d) is 2^−d or, with uniform
+    budgets, 1/M for M splits. The split of the root spends all of a_1; the split of another node
+    spends half of the node's a_d.
     """
     decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
     assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
@@ -119,8 +121,8 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Votes spend half of α′, and counts of the voted questions the other half. Two parties
-            # vote for two questions.
+            # Votes spend half of α′ = 0.75 at the root, and counts of the voted questions the other
+            # half. The two parties vote for one question each, so there are two questions.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 

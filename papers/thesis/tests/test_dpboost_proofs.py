@@ -53,7 +53,10 @@ def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
 
 
 def test_the_range_of_a_replacement_is_approached():
-    """Replacing one record changes the gain of one split by +4, and of another split by −4."""
+    """Replacing one record changes the gain of one split by almost +4, of another by almost −4.
+
+    So the range of the changes is almost the constant GAIN_RANGE_PROVED.
+    """
     n, regularisation = 10**6, 0.1
 
     def gain(*sides):

@@ -97,8 +97,8 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # For the exponential mechanism, the paper takes 2 as the sensitivity of the scores of
-            # both labels; 2 is the sensitivity of the margin D.
+            # The paper's noise and the proved noise use the same sensitivity here: the paper's
+            # exponential mechanism assumes 2, and 2 is the sensitivity of the margin D.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
             # The paper scales its Laplace noise for add-remove neighbours.

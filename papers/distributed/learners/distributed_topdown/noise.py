@@ -44,9 +44,10 @@ NODES = "the nodes of a tree's level, and the parties"
 
 
 def noisy_counts_published(n_candidates: int) -> float:
-    """Return the L1 sensitivity of NoisyCounts in paper 003: 3|H|, for |H| = `n_candidates`.
+    """Return the L1 sensitivity 3|H| that the paper publishes for its NoisyCounts.
 
-    It is right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
+    |H| is `n_candidates`, the number of questions. The sensitivity is correct for add-remove
+    neighbours, but replace-one neighbours need 6|H|. Source: papers/distributed/proofs.md,
     'NoisyCounts'.
     """
     return 3.0 * n_candidates

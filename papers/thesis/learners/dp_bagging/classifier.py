@@ -87,8 +87,8 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     epsilon : float
         ε, above 0. At ∞ there is no noise.
     delta : float
-        With δ = 0 the votes get Laplace noise; with δ > 0 answers are randomised, which costs less
-        in the composition of all answers.
+        With δ = 0 each answer is the sign of the mean vote plus Laplace noise. With δ > 0 the noise
+        is logistic, which costs less in the composition of all answers.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state
