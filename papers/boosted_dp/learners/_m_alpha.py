@@ -61,7 +61,8 @@ def split_sensitivity(n: int, alpha: float) -> float:
     """Return the sensitivity F₁(n) of a split's score, for n records.
 
     F₁(n) is α times the sensitivity for root-Gini plus 1 − α times the sensitivity for the 0/1
-    loss, because the Bayes risk of the Mα-loss is the same mixture of both risks. See :func:`privcurve.privacy.sensitivity.impurity.split_sensitivity`.
+    loss, because the Bayes risk of the Mα-loss is the same mixture of both risks. See
+    :func:`privcurve.privacy.sensitivity.impurity.split_sensitivity`.
     """
     root, zero_one = (impurity.split_sensitivity(n, name) for name in ("root_gini", "zero_one"))
     return alpha * root + (1 - alpha) * zero_one
@@ -70,8 +71,8 @@ def split_sensitivity(n: int, alpha: float) -> float:
 def boosted_split_published(m: int, alpha: float) -> float:
     """Return the sensitivity 3 + 2α(√m − 1) of a split's score that the paper publishes.
 
-    m is the number of records. For replace-one neighbours this is a valid bound, and less than twice
-    the proved sensitivity (:func:`split_sensitivity`). Source: papers/boosted_dp/proofs.md,
+    m is the number of records. For replace-one neighbours this is a valid bound, and less than
+    twice the proved sensitivity (:func:`split_sensitivity`). Source: papers/boosted_dp/proofs.md,
     'Published noise'.
     """
     return 3 + 2 * alpha * (math.sqrt(m) - 1)
