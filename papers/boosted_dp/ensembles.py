@@ -45,8 +45,9 @@ CLAMP = 10.0
 # Tolerance for ties: errors on a fold of n records are multiples of 1/n, so a smaller difference
 # between two errors is a rounding error of floats.
 ROUNDING = 1e-9
-# The smallest ε in the paper. Our study also has smaller ε, which show whether the leverage β,
-# which is computed from exact records, leaks. Comparisons with printed numbers leave these ε out.
+# The smallest ε in the paper. The published leverage β is computed from exact records. Our study
+# also has smaller ε, because they show whether β reveals the records. Comparisons with the numbers
+# that the paper prints leave out these smaller ε.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"

@@ -152,8 +152,8 @@ class Rounds:
     votes : list of Vote
         One vote per round.
     alphas : list of float
-        For each round, the α of the update of :class:`PrivateWeights` (by the factor e^α): 0 if the
-        public classifier voted, because these weights then do not change.
+        For each round, the number α by which :meth:`PrivateWeights.follow` changed the weights of
+        records. It is 0 if the public classifier voted, because the weights then do not change.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ def sizes(n, chunks):
 
 
 def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
-    """Return the privacy loss of one transcript: ln(density with n records / with n + 1).
+    """Return the privacy loss of certain leaf values: ln(density with n records / with n + 1).
 
     All records are equal: there is one column with one bin, and all labels are positive. So splits
     reveal nothing, all records are in one leaf, and their order does not matter. Noise can produce

@@ -19,8 +19,9 @@ from privcurve.privacy.sealed import kernel, mechanism
 from . import Parameters
 from .kernel import add_votes
 
-# Sensitivity of the margin of DP bagging's votes, divided by the number k of partitions: a record
-# is in one part of each partition, so replacing it flips at most k votes.
+# Sensitivity of a row's margin (positive minus negative votes, divided by the number k of
+# partitions). A record is in one part of each partition, so replacing it flips at most k votes, and
+# each flipped vote changes the margin by 2/k.
 VOTES_MARGIN = 2.0
 
 # A teacher with fewer records would learn nothing, so small tables have fewer teachers.
