@@ -25,7 +25,11 @@ ZETA = 1e-4
 
 @jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B), or 0 if A ≤ 0 or B ≤ 0."""
+    """Return the Bayes risk of a node times its weight, or 0 if it has weight of one label only.
+
+    The result is (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B), where A is the positive weight, B
+    the negative weight, and L the Bayes risk at the share q = A/(A + B).
+    """
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -117,9 +121,10 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Return the link ψ(q) of each leaf, with q clipped to [ζ, 1 − ζ]; 0 for an empty leaf.
+    """Return the link ψ(q) of each leaf, or 0 for an empty leaf.
 
-    Negative weights, which noise can cause, count as 0.
+    q is the share of positive weight in the leaf, clipped to [ζ, 1 − ζ] with ζ = `ZETA`. Negative
+    weights, which noise can cause, count as 0.
     """
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):

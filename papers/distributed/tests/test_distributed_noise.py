@@ -128,9 +128,10 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """The noise of votes is Lap(2Δ(m)/α′), with Δ(m) = 20/m for Gini and a party of m ≥ 2 records.
+    """The noise of votes is Lap(2Δ(m)/α′), with the paper's sensitivity Δ(m) = 20/m for Gini.
 
-    A party with one record uses Δ(2), because the paper's formula needs m ≥ 2.
+    α′ is the budget of the votes, and m ≥ 2 the number of the party's records. A party with one
+    record uses Δ(2), because the paper's formula needs m ≥ 2.
     """
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]

@@ -28,8 +28,8 @@ from privcurve.privacy.sensitivity.impurity import check_n
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
     """Return the published sensitivity Δ = c₁c₂/n of BRC's error, for replace-one neighbours.
 
-    It is valid, but larger than necessary by the factor 1 + (c₁c₂ − 1)/n. Source:
-    papers/partial/proofs.md, 'BRC'.
+    Weights are between 1/c₁ and c₂, and n is the number of records. Δ is valid, but larger than
+    necessary by the factor 1 + (c₁c₂ − 1)/n. Source: papers/partial/proofs.md, 'BRC'.
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / n

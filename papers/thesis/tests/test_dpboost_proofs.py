@@ -178,7 +178,7 @@ def test_kernel_draws_from_these_distributions(mechanism):
 
 
 def test_filtered_records_do_not_count():
-    """A record whose gradient exceeds g* after the earlier trees does not affect a tree."""
+    """A tree ignores a record whose gradient after the earlier trees exceeds the bound g* = 1."""
     X = np.zeros((40, 1), dtype=np.uint8)
     y = np.ones(40, dtype=int)
     y[:4] = -1

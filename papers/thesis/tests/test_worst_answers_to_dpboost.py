@@ -21,9 +21,9 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 def test_published_dpboost_is_refuted():
     """The privacy loss of the published noise exceeds ε.
 
-    A replaced record changes two leaves by ΔV each, but the noise of the leaves, which should cost
-    ε/2, is scaled for one leaf. So the leaves alone have the privacy loss ε. The split adds a
-    privacy loss of 2/(12(1 + λ)) · ε, which is ε/6.6 here.
+    ΔV is the sensitivity of one leaf. A replaced record changes two leaves by ΔV each, but the
+    noise of the leaves, which should cost ε/2, is scaled for one leaf. So the leaves alone have the
+    privacy loss ε. The split adds a privacy loss of 2/(12(1 + λ)) · ε, which is ε/6.6 here.
     """
     table = audit_rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)

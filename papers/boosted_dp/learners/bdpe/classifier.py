@@ -403,8 +403,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
         """Return the leverage β = α/(M²n) · Σ h·(A − B); the sum is over the leaves of a tree.
 
-        h is the vote of a leaf (`votes`), A − B its positive minus negative weight (`margins`), and
-        M is `clamp`.
+        h is the vote of a leaf (`votes`), A − B its positive minus negative weight (`margins`), α
+        is `boost_alpha`, and M is `clamp`.
         """
         return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
 
