@@ -81,8 +81,8 @@ class ErrorProfiles(Output):
 class BinProfiles(Output):
     """Figures: the errors of private runs on two datasets with the same records but other bins.
 
-    One dataset of such a pair encodes the records with fewer bins per column than the other. Each
-    pair has a figure with two panels for each α: one for the runs at all ε, one for the runs at the
+    The option `pairs` lists pairs of datasets; the second one has more bins per column. Each pair
+    has a figure with two panels for each α: one for the runs at all ε, one for the runs at the
     smallest ε (the paper's Figure 62).
     """
 

@@ -23,7 +23,8 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
 # With several teachers, the answer about the replaced record can change more than other answers.
-# All teachers may change their votes about this record, but only one teacher its other votes.
+# All teachers may change their votes about this record, but only one teacher may change its votes
+# about other records.
 OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)

@@ -35,7 +35,7 @@ LEAVES = "the leaves of a tree"
 def label_weights(
     codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
 ) -> Floats:
-    """Return the numbers of positive and of negative records: shape (n_trees, 2, n_leaves).
+    """Return numbers of positive and negative records by leaf: shape (n_trees, 2, n_leaves).
 
     `starts` has the first bin of each column, in the numbering of bins over all columns.
     """

@@ -182,7 +182,7 @@ class _Coordinator:
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
         # Add the same number to the count of each bin of a column, so that the counts of the column
-        # add up to the node's estimated counts. The yes side gets its share of what is added.
+        # add up to the node's estimated counts. A question's yes side has a `share` of the bins.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1
