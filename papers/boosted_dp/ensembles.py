@@ -45,8 +45,9 @@ CLAMP = 10.0
 # Tolerance for ties: errors on a fold of n records are multiples of 1/n, so a smaller difference
 # between two errors is a rounding error of floats.
 ROUNDING = 1e-9
-# The smallest ε in the paper. Our study also has smaller ε, which show whether the leverage β,
-# which is computed from exact records, leaks. Comparisons with printed numbers leave these ε out.
+# The smallest ε in the paper. The published leverage β is computed from exact records. Our study
+# also has smaller ε, because they show whether β reveals the records. Comparisons with the numbers
+# that the paper prints leave out these smaller ε.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
@@ -168,7 +169,8 @@ class EnsembleLeast(_Ensembles):
 class EnsembleAlphas(_Ensembles):
     """Table: the number of datasets on which each α has the smallest error, at each ε.
 
-    Beside this number are the paper's number, and the numbers if the errors of the α are shuffled.
+    The table also has the numbers that the paper prints. To show what chance alone gives, it has
+    the numbers after random permutations of the errors of the α.
     """
 
     word: ClassVar[str] = "ensemble_alphas"
@@ -203,7 +205,10 @@ class EnsembleSizes(_Ensembles):
 
 
 class EnsembleDomains(_Ensembles):
-    """Table: records and features of each dataset, and how many settings Theorem 13 covers."""
+    """Table: the size of each dataset, and the number of settings that Theorem 13 covers.
+
+    Theorem 13 of the paper assumes Td ≤ log m, for T trees of depth d and m records.
+    """
 
     word: ClassVar[str] = "ensemble_domains"
     printed: ClassVar[str] = "table2_domains.csv"

@@ -45,12 +45,13 @@ class ErrorShares(Output):
 
 
 class ErrorProfiles(Output):
-    """Figures by dataset: the share of runs with an error up to x, and the sizes of their models.
+    """Three figures for each dataset: two of the errors of its runs, one of the models' sizes.
 
-    Each dataset has three figures. In the first, panels over all ε have one curve for each α, and a
-    panel for each α has one curve for each ε (the paper's Figures 9, 12 … 60). In the second, a
-    panel for each ε has one curve for each α (Figures 10, 13 … 61). The third shows the mean depth
-    and the mean number of leaves of the models with an error up to x (Figures 8, 11 … 59).
+    The first two figures show the share of runs with an error up to x. In the first (the paper's
+    Figures 9, 12 … 60), some panels join the runs at all ε and have one curve for each α; each
+    other panel is for one α and has one curve for each ε. In the second (Figures 10, 13 … 61), each
+    panel is for one ε and has one curve for each α. The third (Figures 8, 11 … 59) shows the mean
+    depth and the mean number of leaves of the models with an error up to x.
     """
 
     word: ClassVar[str] = "error_profiles"
@@ -78,10 +79,11 @@ class ErrorProfiles(Output):
 
 
 class BinProfiles(Output):
-    """Figures: the errors of private runs on the same records, encoded with fewer and more bins.
+    """Figures: the errors of private runs on two datasets with the same records but other bins.
 
-    Each pair of datasets has a figure with two panels for each α: one for the runs at all ε, one
-    for the runs at the smallest ε (the paper's Figure 62).
+    The option `pairs` lists pairs of datasets; the second one has more bins per column. Each pair
+    has a figure with two panels for each α: one for the runs at all ε, one for the runs at the
+    smallest ε (the paper's Figure 62).
     """
 
     word: ClassVar[str] = "bin_profiles"
@@ -165,7 +167,8 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the panels of the second figure: for each ε, a panel with one curve for each α.
 
-    Each panel comes twice: first all panels with all errors, then all cropped panels.
+    The result has each panel twice: first the panels that show all errors, then the same panels
+    cropped to small errors.
     """
     groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
@@ -176,7 +179,10 @@ def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the panels of the third figure: mean depth and leaves, without and with privacy."""
+    """Return the panels of the third figure: mean depth and mean number of leaves of models.
+
+    Models without privacy and private models have separate panels.
+    """
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     return [
         running_means(part, f"{what}, {kind}", _by_alpha(part), name)

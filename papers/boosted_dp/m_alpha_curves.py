@@ -40,7 +40,7 @@ class MAlphaCurves(Output):
 def surrogate(margins: Floats, alpha: float) -> Floats:
     """Return the surrogate loss F(z) at each margin z.
 
-    F is convex, with F(0) = 1 and the derivative F′(z) = −ψ⁻¹(−z).
+    F is convex, with F(0) = 1 and the derivative F′(z) = −ψ⁻¹(−z), where ψ⁻¹ is the inverse link.
     """
     beyond = np.maximum(np.abs(margins) / 2 - (1 - alpha), 0.0)
     return np.asarray(1 - alpha - margins / 2 + np.hypot(alpha, beyond))

@@ -14,13 +14,19 @@ from privcurve.outputs._verdicts import Values, computed, values_of
 
 @computed("rank correlation of {over} and {value}")
 def rank_correlation(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, Spearman's rank correlation of the claim's value and its column `over`."""
+    """Return, by key, Spearman's rank correlation of two columns of the table.
+
+    The claim names the columns: `value` and `over`.
+    """
     return values_of(claim, rows, summary=lambda over, values: over.rank().corr(values.rank()))
 
 
 @computed("smallest step over {over} of {value}")
 def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, the smallest difference of consecutive values, sorted by column `over`."""
+    """Return, by key, the smallest difference of consecutive values of the claim's column `value`.
+
+    The rows are first sorted by the column that the claim names `over`.
+    """
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
     )
@@ -28,7 +34,10 @@ def smallest_step(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, object], rows: pd.DataFrame) -> Values:
-    """Return, by key, the smallest `over` at which the claim's value is at least 0, else ∞."""
+    """Return, by key, the smallest number in column `over` whose row has a `value` of 0 or more.
+
+    The claim names the columns `over` and `value`. Without such a row the result is ∞.
+    """
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )

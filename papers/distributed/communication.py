@@ -84,17 +84,18 @@ NOTES = (
 def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """Return one row for each protocol, with its messages and accuracy at one ε.
 
-    `runs` has one run per row, and a column for each measure. The columns of the result are
-    `ABOUT`; the parameters in `HOLDERS`, and other parameters in which rows of the same study entry
-    differ; and `SCORES`. Measures of messages are NaN if a learner sends no messages. If a run of a
-    protocol has failed, all its means are NaN.
+    `runs` has one run per row, and a column for each measure. The result has the columns `ABOUT`,
+    columns of parameters, and the columns `SCORES`. It shows the parameters in `HOLDERS`, and every
+    other parameter in which protocols of one study entry differ. Measures of messages are NaN if a
+    learner sends no messages. If a run of a protocol has failed, all means of this protocol are
+    NaN.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "method", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # The type `object` keeps integers: a numeric column would become floats if some method lacks
-    # the parameter.
+    # Columns of parameters get the type `object`, which keeps integers. With a numeric type,
+    # integers would become floats if some protocol lacks the parameter (NaN).
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["entry"]]

@@ -1,4 +1,4 @@
-"""Draw box plots of a score over fresh trainings, with one panel for each dataset."""
+"""Draw box plots of a score over repeated trainings, with one panel for each dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.outputs.sweep import Sweep, drop_incomplete_points, looks_of
 
 
 class Boxes(Sweep):
-    """Figure: a box plot of a score over fresh trainings, for each value of a parameter or ε."""
+    """Figure: a box plot of a score over repeated trainings, for each value of a parameter or ε."""
 
     word: ClassVar[str] = "boxes"
     version: ClassVar[int] = 5

@@ -9,7 +9,8 @@ from privcurve.outputs.base import OutputRequest
 def check_curves(request: OutputRequest) -> None:
     """Raise ValueError if the option `learner` selects several curves of one calibration.
 
-    Tables and figures of the thesis label a curve only by its calibration.
+    A curve is a method at all its ε. Tables and figures of the thesis label a curve only by its
+    calibration, so two curves of one calibration would get the same label.
     """
     curves: dict[str | None, str] = {}
     for method in request.methods_of(request.options["learner"]):

@@ -15,9 +15,9 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return, by key, by how much accuracy exceeds another accuracy plus one standard deviation.
+    """Return, by key, an accuracy minus another accuracy, minus the other's standard deviation.
 
-    The claim's `less` selects the rows of the other accuracy and its standard deviation.
+    The claim's `less` selects the rows of the other accuracy.
     """
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))

@@ -39,7 +39,10 @@ INSPECTED = ("lazybb", "topdown")
 
 
 class ModelCard(Output):
-    """Table and figure: the first repeat's model; and a CSV file with the votes of all models."""
+    """Table and figure of one model, and a CSV file with the votes of all models.
+
+    The table and the figure show the model of the first repeat.
+    """
 
     word: ClassVar[str] = "model_card"
     version: ClassVar[int] = 6
@@ -101,8 +104,8 @@ class ModelCard(Output):
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(votes_of(model, _bin_names(model, domain)))
         tested = model.unseen is not None
-        # The name of LazyBB with 1-rules in the thesis' cards; a study may give its method another
-        # title.
+        # The cards of the thesis have this label for LazyBB with 1-rules. The title that a study
+        # gives its method may differ, so it is used only for trees.
         label = "LazyBB with 1-rules" if not is_of_trees(model) else method.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None

@@ -152,9 +152,10 @@ def bound_of(
 
     `margins` are the normalised margins of the training rows, `counts` their numbers of records.
     With probability `CONFIDENCE` over the draw of the training records, for all boosted models and
-    all thresholds θ, error ≤ (ramp loss at θ) + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)). K is the number of
-    thresholds (union bound). R is an upper confidence limit of the complexity, which uses half of
-    the failure probability; δ is the other half. A bound below 0 says nothing.
+    all thresholds θ, error ≤ (ramp loss at θ) + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)). n is the number of
+    training records, and K the number of thresholds (union bound). R is an upper confidence limit
+    of the complexity, which uses half of the failure probability; δ is the other half. A bound
+    below 0 says nothing.
     """
     failure = (1 - CONFIDENCE) / 2
     rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
@@ -195,8 +196,8 @@ def row_of(
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation of the bound over models, and the accuracy.
 
-    `bounds` has a row of :func:`row_of` for each model; `accuracy` is the study's table
-    ``accuracy``, whose numbers come from fresh trainings.
+    `bounds` has a row of :func:`row_of` for each model. `accuracy` is the study's table
+    ``accuracy``, with means over the repeated trainings of each selected setting.
     """
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(

@@ -57,7 +57,8 @@ NOTES = (
 def count_features(domain: Domain, methods: Sequence[Method]) -> int:
     """Return the total number of bins, over all columns, that the methods see.
 
-    Learners that merge bins of mixed columns see fewer bins than the encoded data have.
+    Some learners merge bins of the numeric columns that `Domain.mixed_bins` lists. These learners
+    see fewer bins than the encoded data have.
     """
     few = {few for one in methods for setting in one.settings for few in one.few_bins(setting)}
     if domain.mixed_bins is None or not few:
@@ -69,8 +70,8 @@ def count_features(domain: Domain, methods: Sequence[Method]) -> int:
 def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:
     """Return the mean, standard deviation and percentage of features used.
 
-    There is one row for each dataset, calibration and ε. `refits` are the fresh trainings. `widths`
-    maps each dataset to its total number of features.
+    There is one row for each dataset, calibration and ε. `refits` has a row for each repeated
+    training of a selected setting. `widths` maps each dataset to its total number of features.
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:

@@ -222,9 +222,9 @@ def _grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Instead of a branch, write the row both to the next free place on the left (yes) and
-            # on the right (no). Then only the correct place counts as used, and a later row
-            # overwrites the other copy.
+            # To avoid a branch, write the row to the next free place on the left (yes) and also to
+            # the next free place on the right (no). Only the correct place is then marked as used
+            # (`first` or `last` moves), so that a later row overwrites the wrong copy.
             moved[first] = row
             moved[last] = row
             first += yes
@@ -298,8 +298,8 @@ def _draw_by_rejection(
 
     A candidate is drawn uniformly, and accepted with the probability exp(−Φ/scale), which is at
     most 1 because Φ ≥ 0. So accepted candidates have probabilities proportional to exp(−Φ/scale).
-    The Bayes risk of the undivided node bounds Φ of every candidate, so it also bounds the expected
-    number of rejections.
+    Φ of every candidate is at most the Bayes risk R of the undivided node. So each candidate is
+    accepted with a probability of at least exp(−R/scale).
     """
     bins, labels, weights, bin_starts = data
     while True:

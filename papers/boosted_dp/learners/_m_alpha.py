@@ -25,7 +25,11 @@ ZETA = 1e-4
 
 @jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B), or 0 if A ≤ 0 or B ≤ 0."""
+    """Return the Bayes risk of a node times its weight, or 0 if it has weight of one label only.
+
+    The result is (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B), where A is the positive weight, B
+    the negative weight, and L the Bayes risk at the share q = A/(A + B).
+    """
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -58,19 +62,22 @@ def inverse_link(margin: float, alpha: float) -> float:
 
 
 def split_sensitivity(n: int, alpha: float) -> float:
-    """Return the sensitivity F₁(n) of a split's score: α of root-Gini's, 1 − α of the 0/1 loss's.
+    """Return the sensitivity F₁(n) of a split's score, for n records.
 
-    See :func:`privcurve.privacy.sensitivity.impurity.split_sensitivity`; L is linear in α.
+    F₁(n) is α times the sensitivity for root-Gini plus 1 − α times the sensitivity for the 0/1
+    loss, because the Bayes risk of the Mα-loss is the same mixture of both risks. See
+    :func:`privcurve.privacy.sensitivity.impurity.split_sensitivity`.
     """
     root, zero_one = (impurity.split_sensitivity(n, name) for name in ("root_gini", "zero_one"))
     return alpha * root + (1 - alpha) * zero_one
 
 
 def boosted_split_published(m: int, alpha: float) -> float:
-    """Return the sensitivity 3 + 2α(√m − 1) of a split, for m records, that the paper publishes.
+    """Return the sensitivity 3 + 2α(√m − 1) of a split's score that the paper publishes.
 
-    It is valid, and less than twice as large as needed. Replace-one. Source:
-    papers/boosted_dp/proofs.md, 'Published noise'.
+    m is the number of records. For replace-one neighbours this is a valid bound, and less than
+    twice the proved sensitivity (:func:`split_sensitivity`). Source: papers/boosted_dp/proofs.md,
+    'Published noise'.
     """
     return 3 + 2 * alpha * (math.sqrt(m) - 1)
 
@@ -78,11 +85,10 @@ def boosted_split_published(m: int, alpha: float) -> float:
 def margins_l2() -> float:
     """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
-    A and B are the weights of the two labels in a leaf; no record weighs more than 1.
-
-    A replacement with another label in the same leaf changes one margin by 2; a replacement in
-    another leaf changes two margins by 1 each, and only √2 in L2. Replace-one. Source:
-    papers/boosted_dp/proofs.md, 'Leaves' (proved).
+    A and B are the weights of the two labels in a leaf; no record weighs more than 1. If a record
+    is replaced by a record with the other label in the same leaf, one margin changes by 2. If the
+    new record is in another leaf, two margins change by 1 each, which is only √2 in L2. The
+    neighbours are replace-one. Source: papers/boosted_dp/proofs.md, 'Leaves' (proved).
     """
     return 2.0
 
@@ -97,7 +103,10 @@ def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
 
 
 def largest_link(alpha: float) -> float:
-    """Return the largest possible link of a leaf, ψ(1 − ζ)."""
+    """Return the largest possible link of a leaf: ψ(1 − ζ), because shares are at most 1 − ζ.
+
+    :func:`link_of_leaves` clips the share of positive weight in a leaf to [ζ, 1 − ζ].
+    """
     return float(link(1.0 - ZETA, alpha))
 
 
@@ -112,9 +121,10 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Return the link ψ(q) of each leaf, with q clipped to [ζ, 1 − ζ]; 0 for an empty leaf.
+    """Return the link ψ(q) of each leaf, or 0 for an empty leaf.
 
-    Negative weights, which noise can cause, count as 0.
+    q is the share of positive weight in the leaf, clipped to [ζ, 1 − ζ] with ζ = `ZETA`. Negative
+    weights, which noise can cause, count as 0.
     """
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):

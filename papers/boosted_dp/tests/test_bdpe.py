@@ -65,8 +65,8 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     for t, (questions, votes, beta) in enumerate(trees):
         numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
         assert model.splits_[t].tolist() == numbers, t
-        # The learner rounds weights down to multiples of 2^-22 times a power of 2 near the largest
-        # weight; the reference does not.
+        # The tolerance is needed because the learner rounds weights down (relative to the largest
+        # weight, by some 2^-22), but the reference does not.
         assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-5)
         assert model.leverages_[t] == pytest.approx(beta, rel=1e-5)
 
@@ -184,7 +184,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     free = kept.sum() - 1
     # The bound is Wilson and Hilferty's approximation of the chi-square distribution at four
-    # standard deviations: by chance, one of the four cases of this test fails once in 30,000 runs.
+    # standard deviations: by chance, each of the four cases of this test fails once in 30,000 runs.
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 

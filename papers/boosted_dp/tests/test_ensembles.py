@@ -144,7 +144,7 @@ def test_duels_are_students_paired():
 
 def test_a_duel_is_significant_at_the_level_of_the_paper():
     spread = np.linspace(-1, 1, 10)
-    # The paired differences give the p-values 0.029 and 0.0092, below and above the level 0.01.
+    # The paired differences give the p-values 0.029 and 0.0092, above and below the level 0.01.
     error = spread.std(ddof=1) / np.sqrt(10)
     gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
     frame = errors_of(

@@ -84,7 +84,11 @@ def test_no_record_weighs_more_than_the_inverse_link_of_the_reach(alpha):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n", [2, 5])
 def test_a_replaced_record_changes_split_scores_by_the_sensitivity(n, alpha):
-    """Records are (leaf, label); the score is the sum over leaves of (A + B)·L(q)."""
+    """Over all replacements in tables of n records, the largest change is the sensitivity.
+
+    A record is a pair (leaf, label). The score of a table is Σ (A + B)·L(q) over the two leaves:
+    A and B are the numbers of records of the two labels in a leaf, and q = A/(A + B).
+    """
 
     def score(records):
         counts = [[records.count((leaf, label)) for label in (0, 1)] for leaf in (0, 1)]

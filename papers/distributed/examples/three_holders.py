@@ -78,7 +78,7 @@ def decode(value: object) -> Any:
 
 
 class Wire:
-    """A socket for values as lines of JSON, with the number of received bytes (`got`)."""
+    """A socket that sends and receives values as lines of JSON; `got` counts received bytes."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")

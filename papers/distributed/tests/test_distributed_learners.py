@@ -34,7 +34,10 @@ def labels_of(y, n_classes):
 
 
 def nested(model, n_classes):
-    """Return a fitted tree as the reference does: a node is (question, no, yes), a leaf a class."""
+    """Return a fitted tree as nested tuples, in the format of the reference.
+
+    An inner node is a tuple (question, no child, yes child), and a leaf is its class.
+    """
     splits, children, labels = (part[0] for part in model.model_.forest)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
 

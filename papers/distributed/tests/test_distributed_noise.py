@@ -67,9 +67,11 @@ class Noted(LocalHolder):
 
 
 def test_published_budgets_are_as_printed():
-    """Budgets are as in the paper: depth d has a_d = (1 − LPF)·α·B(d).
+    """A node at depth d has the budget a_d = (1 − LPF)·α·B(d), as in the paper.
 
-    The split of the root spends all of a_1; a split below the root spends half of its a_d.
+    α is the paper's name of ε, LPF is the share of ε for leaves, and B(d) is 2^−d or, with uniform
+    budgets, 1/M for M splits. The split of the root spends all of a_1; the split of another node
+    spends half of the node's a_d.
     """
     decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
     assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
@@ -119,16 +121,17 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Votes spend half of α′, and counts of the voted questions the other half. Two parties
-            # vote for two questions.
+            # Votes spend half of α′ = 0.75 at the root, and counts of the voted questions the other
+            # half. The two parties vote for one question each, so there are two questions.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """The noise of votes is Lap(2Δ(m)/α′), with Δ(m) = 20/m for Gini and a party of m ≥ 2 records.
+    """The noise of votes is Lap(2Δ(m)/α′), with the paper's sensitivity Δ(m) = 20/m for Gini.
 
-    A party with one record uses Δ(2), because the paper's formula needs m ≥ 2.
+    α′ is the budget of the votes, and m ≥ 2 the number of the party's records. A party with one
+    record uses Δ(2), because the paper's formula needs m ≥ 2.
     """
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]

@@ -93,7 +93,10 @@ def test_holders_in_separate_processes_give_the_same_bits(monkeypatch):
 
 
 class Kept(Transcript):
-    """A transcript that stores what the server sees: single messages or, if secure, sums."""
+    """A transcript that stores what the server sees: messages in `single`, or sums in `sums`.
+
+    With secure sums the server sees only the sum of the parties' messages.
+    """
 
     def __init__(self, n_holders):
         super().__init__(n_holders)

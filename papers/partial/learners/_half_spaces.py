@@ -28,7 +28,8 @@ class PrivateWeights:
     """The boosting weights of the records in one fit; each weight is 1 at first.
 
     For given released α and classifiers, the weight of a record depends only on the record itself.
-    `noise` has the caps of weights, and says whether errors or edges are estimated.
+    `noise` has the caps of weights, and says whether errors or edges of classifiers are estimated.
+    The edge is the mean of w/2 over right records and −w/2 over wrong records with weights w.
     """
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
@@ -69,7 +70,10 @@ class PrivateWeights:
         return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
-        """Multiply the weights of wrong records by e^α; a weight that would pass a cap stays."""
+        """Multiply the weights of wrong records by e^α.
+
+        If the product is beyond a cap, the weight does not change.
+        """
         # The limit 700 avoids overflow of e^α. It changes no weight, because a product with e^700
         # is beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
@@ -148,8 +152,8 @@ class Rounds:
     votes : list of Vote
         One vote per round.
     alphas : list of float
-        For each round, the α of the update of :class:`PrivateWeights` (by the factor e^α): 0 if the
-        public classifier voted, because these weights then do not change.
+        For each round, the number α by which :meth:`PrivateWeights.follow` changed the weights of
+        records. It is 0 if the public classifier voted, because the weights then do not change.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ from privcurve.privacy.sensitivity.impurity import check_n
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
     """Return the published sensitivity Δ = c₁c₂/n of BRC's error, for replace-one neighbours.
 
-    It is valid, but larger than necessary by the factor 1 + (c₁c₂ − 1)/n. Source:
-    papers/partial/proofs.md, 'BRC'.
+    Weights are between 1/c₁ and c₂, and n is the number of records. Δ is valid, but larger than
+    necessary by the factor 1 + (c₁c₂ − 1)/n. Source: papers/partial/proofs.md, 'BRC'.
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / n
@@ -52,8 +52,9 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
     """Return the sensitivity w̄/n of BRC's edge in a round, given the α of the earlier rounds.
 
-    w̄ is the largest possible weight of a record, as in :func:`brc_delta`. The formula is proved for
-    replace-one neighbours (papers/partial/proofs.md, 'Edge').
+    The edge is the mean of w/2 over right records and −w/2 over wrong records with weights w; w̄ is
+    the largest possible weight, as in :func:`brc_delta`. The formula is proved for replace-one
+    neighbours (papers/partial/proofs.md, 'Edge').
     """
     _check_brc(n, 1.0, c2)
     return _largest_weight(c2, alphas) / n
@@ -100,7 +101,9 @@ class BRCNoise:
     # 4). `proved`: Laplace noise of scale Δ_tT/ε if δ = 0, else Gaussian noise in proportion to
     # Δ_t.
     calibration: str
-    estimate: str = ERROR  # the estimated quantity: `error` or `edge`
+    # The quantity that a round estimates for its classifier: `error` (the share of the weight that
+    # wrong records have) or `edge` (see `brc_edge`).
+    estimate: str = ERROR
     # The share of the budget that pays for choosing thresholds by the records; 0 if thresholds are
     # drawn without the records.
     choice_share: float = 0.0

@@ -22,12 +22,14 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
-# Four teachers, because the answer about a training record changes most if all teachers change
-# their votes about it.
+# With several teachers, the answer about the replaced record can change more than other answers.
+# All teachers may change their votes about this record, but only one teacher may change its votes
+# about other records.
 OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
-# With little noise, the public classifier wins some rounds and the private one others.
+# The noise is small enough that the public classifier wins some rounds, and the private classifier
+# wins other rounds.
 SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
 BOX = Case("dp_logistic_regression", {"noise": "box"})
 PEOPLE = Case("boosting_for_people", {"n_rounds": 2})

@@ -1,4 +1,4 @@
-"""Test the figure of box plots over fresh trainings."""
+"""Test the figure with box plots of scores over repeated trainings."""
 
 import json
 

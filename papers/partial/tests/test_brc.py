@@ -83,7 +83,7 @@ def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():
     y = np.where(X[:, 0] > 1, 1, -1)
     model = fit(X, y, n_bins=[3], intercept="zero", epsilon=math.inf, n_rounds=15)
     for vote in model.votes_:
-        # The middle bin is scaled to 0, so with intercept 0 a half-space classifies it as negative.
+        # The middle bin is scaled to 0. With intercept 0 its score is 0, which counts as negative.
         right = 1.0 if vote.coefficients[0] > 0 else 1 / 3
         assert (vote.alpha > 0) == (right > 0.5)
     assert (model.predict(X) == y).all()

@@ -168,7 +168,7 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
 
 
 def test_a_fork_is_a_copy():
-    """A forked process gives no new answers: its parent may give all that ε pays for."""
+    """A forked process gives no new answers: its parent may give all answers that ε pays for."""
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])

@@ -22,7 +22,11 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **THRESHOLD_STUDY}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Return a request for the figure, with options `given` and the study's learner `learner`."""
+    """Return a request for the figure.
+
+    `given` are options of the figure, `learner` is the study's entry for BRC, and `changes` are
+    other changes of the study.
+    """
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return output_request(
         "thresholds", options, **{**THRESHOLD_STUDY, "learners": {"brc": learner}, **changes}

@@ -53,7 +53,10 @@ def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
 
 
 def test_the_range_of_a_replacement_is_approached():
-    """Replacing one record changes the gain of one split by +4, and of another split by −4."""
+    """Replacing one record changes the gain of one split by almost +4, of another by almost −4.
+
+    So the range of the changes is almost the constant GAIN_RANGE_PROVED.
+    """
     n, regularisation = 10**6, 0.1
 
     def gain(*sides):
@@ -83,7 +86,7 @@ def sizes(n, chunks):
 
 
 def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
-    """Return the privacy loss of one transcript: ln(density with n records / with n + 1).
+    """Return the privacy loss of certain leaf values: ln(density with n records / with n + 1).
 
     All records are equal: there is one column with one bin, and all labels are positive. So splits
     reveal nothing, all records are in one leaf, and their order does not matter. Noise can produce
@@ -175,7 +178,7 @@ def test_kernel_draws_from_these_distributions(mechanism):
 
 
 def test_filtered_records_do_not_count():
-    """A record whose gradient exceeds g* after the earlier trees does not affect a tree."""
+    """A tree ignores a record whose gradient after the earlier trees exceeds the bound g* = 1."""
     X = np.zeros((40, 1), dtype=np.uint8)
     y = np.ones(40, dtype=int)
     y[:4] = -1

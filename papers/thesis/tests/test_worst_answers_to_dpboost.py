@@ -21,9 +21,9 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 def test_published_dpboost_is_refuted():
     """The privacy loss of the published noise exceeds ε.
 
-    A replaced record changes two leaves by ΔV each, but the noise of the leaves, which costs ε/2,
-    is scaled for one leaf. So the leaves alone lose ε. The split loses 2/(12(1 + λ)) of ε in
-    addition.
+    ΔV is the sensitivity of one leaf. A replaced record changes two leaves by ΔV each, but the
+    noise of the leaves, which should cost ε/2, is scaled for one leaf. So the leaves alone have the
+    privacy loss ε. The split adds a privacy loss of 2/(12(1 + λ)) · ε, which is ε/6.6 here.
     """
     table = audit_rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
@@ -34,7 +34,10 @@ def test_published_dpboost_is_refuted():
 
 @pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
-    """Of the pairs of tables in `two_columns`, `cross_columns` has the largest privacy loss."""
+    """The pair `cross_columns` has the largest privacy loss of all pairs of its size.
+
+    :func:`two_columns` lists these pairs: tables of 2 or 3 records in two columns of two bins.
+    """
     (c,) = [c for c in density_claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
     largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
     alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())

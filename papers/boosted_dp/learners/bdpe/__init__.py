@@ -44,9 +44,10 @@ class Parameters:
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = int(setting["depth"])
-    # The published ledger has an entry for each node, hence the constant time per node. Choosing a
-    # question reads all columns. (With published noise and a small ε, rejection sampling reads
-    # fewer columns; the estimate ignores this.)
+    # Seconds for the nodes of one tree. The constant term of a node is the time for its entry in
+    # the published ledger; the other term is the time to choose its question among all columns.
+    # (With published noise and a small ε, rejection sampling reads fewer columns; the estimate
+    # ignores this.)
     nodes = 2**depth * (1.2e-5 + 1e-7 * n_columns)
     records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
     return 5e-4 + float(setting["n_trees"]) * (1.5e-4 + records + nodes)

@@ -267,7 +267,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         for level, alpha in enumerate(self._level_alphas().tolist()):
             if released:
                 what = OF_ERROR.format("{}", level + 1)
-                # A record changes a tree's error by at most its weight.
+                # A record changes a tree's error by at most its weight, which is at most 1 here.
                 calls.append(Announced(what, of_error, l1=1.0, l2=1.0, source=OF_ERRORS))
             if of_level > 0:
                 # If α follows from released errors, the sensitivity is unknown before the fit. So
@@ -295,8 +295,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
         steps, leaves = np.zeros(0), None
         for t in range(n_trees):
-            # A record of the least likely label has the largest possible weight w̄
-            # (papers/boosted_dp/proofs.md, 'Weights').
+            # `reach` bounds the absolute score of a record after the earlier trees. So `bound` is
+            # the largest possible weight w̄ (papers/boosted_dp/proofs.md, 'Weights').
             bound = inverse_link(reach, alpha)
             weights = weigh_rows(scores, steps, leaves, signs, counts, alpha, bound)
             data = WeightedRows(bins, labels, weights, self._bin_starts())
@@ -401,9 +401,10 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
-        """Return β = α/(M²n) · Σ h·(A − B), summed over leaves with votes h and margins A − B.
+        """Return the leverage β = α/(M²n) · Σ h·(A − B); the sum is over the leaves of a tree.
 
-        `clamp` is M.
+        h is the vote of a leaf (`votes`), A − B its positive minus negative weight (`margins`), α
+        is `boost_alpha`, and M is `clamp`.
         """
         return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
 

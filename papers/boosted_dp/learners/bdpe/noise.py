@@ -115,8 +115,9 @@ def published_noise(
         # An upper bound of the true ε: replacing a record may change the links of two leaves, each
         # by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # A lower bound of the true ε: the privacy loss if a record is alone in its leaf in every
-        # tree, and its label is flipped.
+        # A lower bound of the true ε. If a record is alone in its leaf in every tree, and its label
+        # is flipped, the privacy loss of all leaves is the first term. The splits can reduce this
+        # loss by at most their own ε.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:

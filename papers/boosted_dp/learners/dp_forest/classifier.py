@@ -35,7 +35,7 @@ LEAVES = "the leaves of a tree"
 def label_weights(
     codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
 ) -> Floats:
-    """Return counts of positive and negative records by leaf, as (n_trees, 2, n_leaves).
+    """Return numbers of positive and negative records by leaf: shape (n_trees, 2, n_leaves).
 
     `starts` has the first bin of each column, in the numbering of bins over all columns.
     """
@@ -97,8 +97,8 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier, Parameters):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # For the exponential mechanism, the paper takes 2 as the sensitivity of the scores of
-            # both labels; 2 is the sensitivity of the margin D.
+            # The paper's noise and the proved noise use the same sensitivity here: the paper's
+            # exponential mechanism assumes 2, and 2 is the sensitivity of the margin D.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
             # The paper scales its Laplace noise for add-remove neighbours.

@@ -45,8 +45,8 @@ def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -
     protocol, depth = setting["protocol"], setting["depth"]
     holders = 1 if protocol == "single" else int(setting["n_holders"])
     if depth is None:
-        # Seconds per party. A published tree has a hundred to a thousand nodes, and each node needs
-        # counts of all questions.
+        # Seconds per party. Without a given depth the estimate is for a published tree, which has
+        # more nodes than a proved tree: a hundred to a thousand.
         each = {"single": 1e-1, "local_rnm": 5e-2, "noisy_counts": 1.3e-1}[protocol]
     else:
         each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)

@@ -181,8 +181,8 @@ class _Coordinator:
         yes = answers(table, questions.low[places], questions.high[places])
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
-        # Shift all bins of a column by the same amount, so that they add up to the node's estimated
-        # counts.
+        # Add the same number to the count of each bin of a column, so that the counts of the column
+        # add up to the node's estimated counts. A question's yes side has a `share` of the bins.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1

@@ -32,8 +32,9 @@ from .noise import (
 )
 from .tree import GrownTree
 
-# Defaults of the paper: M, the maximum depth, and the leaf privacy fraction LPF. LEVELS_OF_SPLITS
-# is the default depth of the proved protocols.
+# Defaults of the paper: N_SPLITS is its M (the maximum number of splits), MOST_LEVELS the maximum
+# depth, and LEAF_SHARE its LPF (the share of ε for leaves). LEVELS_OF_SPLITS is the default depth
+# of the proved protocols.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3

@@ -44,9 +44,10 @@ NODES = "the nodes of a tree's level, and the parties"
 
 
 def noisy_counts_published(n_candidates: int) -> float:
-    """Return the L1 sensitivity of NoisyCounts in paper 003: 3|H|, for |H| = `n_candidates`.
+    """Return the L1 sensitivity 3|H| that the paper publishes for its NoisyCounts.
 
-    It is right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
+    |H| is `n_candidates`, the number of questions. The sensitivity is correct for add-remove
+    neighbours, but replace-one neighbours need 6|H|. Source: papers/distributed/proofs.md,
     'NoisyCounts'.
     """
     return 3.0 * n_candidates
@@ -214,17 +215,24 @@ class PublishedNoise:
     def level(self, depth: int) -> float:
         """Return the budget a_d = (1 − LPF)·α·B(d) of a node at depth d; the root has depth 1.
 
-        B(d) is 2^−d with budget ``decay``, and 1/M with ``uniform``.
+        α is ε, and LPF is the share of ε for leaves. B(d) is 2^−d with budget ``decay``, and 1/M
+        for M splits with ``uniform``.
         """
         share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
         return (1 - self.leaf_share) * self.epsilon * share
 
     def split_budget(self, depth: int) -> float:
-        """Return the budget α′ for the split of a node at depth d: a_1 at the root, else a_d/2."""
+        """Return the budget α′ for the split of a node at depth d: a_1 at the root, else a_d/2.
+
+        a_d is the budget of the node (:meth:`level`).
+        """
         return self.level(depth) if depth == 1 else self.level(depth) / 2
 
     def weight_scale(self, depth: int) -> float:
-        """Return the noise scale 2/a_d of the number of a node's records, at depth d."""
+        """Return the noise scale 2/a_d of the number of records of a node at depth d.
+
+        a_d is the budget of the node (:meth:`level`).
+        """
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
@@ -237,7 +245,10 @@ class PublishedNoise:
 
     @property
     def label_scale(self) -> float:
-        """Noise scale of a leaf's counts of labels: 2/(LPF·α) on one machine, else 1/(LPF·α)."""
+        """Noise scale of a leaf's counts of labels: 2/(LPF·α) on one machine, else 1/(LPF·α).
+
+        α is ε, and LPF is the share of ε for leaves.
+        """
         return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
 
 
@@ -254,8 +265,8 @@ def published_holders(
 ) -> PublishedNoise:
     """Return the noise of a published protocol; its statement has the true status of the claim.
 
-    Of the budget (1 − LPF)·α for splits, a node at depth d gets the share 2^−d (``decay``) or 1/M
-    (``uniform``), where M is the number of splits. Raises ValueError if δ > 0, or if the paper has
+    Of the budget (1 − `leaf_share`) · `epsilon` for splits, a node at depth d gets the share 2^−d
+    (``decay``) or 1/`n_splits` (``uniform``). Raises ValueError if δ > 0, or if the paper has
     no formula for these arguments.
     """
     check_budget(epsilon, delta)

@@ -32,7 +32,8 @@ def contract() -> list[Case]:
 
 def claims() -> Iterator[Claim]:
     """Yield the privacy claims about PATE that the statistical audit attacks."""
-    # The attack reads the answers about training records, which a fit releases through the student.
+    # The attack reads noisy answers about training records. A fit releases these answers, because
+    # the student is trained on them.
     five = {"n_teachers": 5, "public_columns": ()}
     for calibration in (PROVED, PUBLISHED):
         yield claim_by_answers(NAME, calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)

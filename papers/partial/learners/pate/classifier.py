@@ -46,10 +46,10 @@ NOT_OBJECT = "the model object itself, which holds the teachers: what is protect
 def answers_l1(n_answers: int, n_teachers: int) -> float:
     """Return the L1 sensitivity 2(Q − 1 + K) of the margins n₊ − n₋ of all of PATE's answers.
 
-    The K teachers vote on Q rows: training records and rows to score. A changed record changes one
-    teacher, and so each of the Q − 1 other margins by at most 2. It also changes its own row, on
-    which every teacher may vote differently: 2K. Private-columns. Source: papers/partial/proofs.md,
-    'PATE' (proved).
+    The K teachers vote on Q rows: training records and rows to score. If the private columns of a
+    training record change, one teacher changes, so each of the Q − 1 margins of other rows changes
+    by at most 2. On the changed row every teacher may vote differently, so its margin changes by at
+    most 2K. The neighbours are private-columns. Source: papers/partial/proofs.md, 'PATE' (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -299,8 +299,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier, Parameters):
         with one_thread():
             parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
-            # A row may count several records. Repeat its margin for each record, because each
-            # record's answer gets independent noise.
+            # Equal records share a row. Repeat the margin of a row for each of its records, because
+            # the answer about each record gets independent noise.
             margins = _count_margins(rows, self._teachers)[places]
             positive = curator.signs(call, margins, places)
             self.student_ = self._train_student(codes[places], signs[places], positive)

@@ -19,8 +19,9 @@ from privcurve.privacy.sealed import kernel, mechanism
 from . import Parameters
 from .kernel import add_votes
 
-# Sensitivity of the margin of DP bagging's votes, divided by the number k of partitions: a record
-# is in one part of each partition, so replacing it flips at most k votes.
+# Sensitivity of a row's margin (positive minus negative votes, divided by the number k of
+# partitions). A record is in one part of each partition, so replacing it flips at most k votes, and
+# each flipped vote changes the margin by 2/k.
 VOTES_MARGIN = 2.0
 
 # A teacher with fewer records would learn nothing, so small tables have fewer teachers.
@@ -87,8 +88,8 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier, Parameters):
     epsilon : float
         ε, above 0. At ∞ there is no noise.
     delta : float
-        With δ = 0 the votes get Laplace noise; with δ > 0 answers are randomised, which costs less
-        in the composition of all answers.
+        With δ = 0 each answer is the sign of the mean vote plus Laplace noise. With δ > 0 the noise
+        is logistic, which costs less in the composition of all answers.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state

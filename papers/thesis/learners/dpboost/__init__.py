@@ -28,8 +28,9 @@ def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -
     n_trees = float(setting["n_trees"])
     each = min(n_trees, float(setting["trees_per_ensemble"]))
     depth = int(setting["max_depth"])
-    # Seconds of one tree: `nodes` is the time for noise and gains. `records` is the time for
-    # histograms, which count a record once per ensemble, and for the scores by all earlier trees.
+    # Seconds of one tree. `nodes`: to draw noise and compute gains. `records`: to count the tree's
+    # records in histograms, and to add up their scores by all earlier trees. The `each` trees of an
+    # ensemble divide the records, so a tree has n_rows/each records.
     nodes = 3e-6 * 2**depth * n_columns / 14
     records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
     return 5e-3 + n_trees * (nodes + records)

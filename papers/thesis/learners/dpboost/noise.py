@@ -61,7 +61,7 @@ PARALLEL = "the trees of an ensemble and the nodes of a level"
 def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
     """Return the bound g*(1 − η)^(t−1) to which tree t clips its leaf values, for t = 1 … T.
 
-    η is the learning rate.
+    η is the learning rate, and g* is `GRADIENT_BOUND`.
     """
     return GRADIENT_BOUND * arithmetic.powers(1.0 - learning_rate, n_trees)
 
@@ -70,8 +70,9 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
     """Return, for each tree, the L1 sensitivity of all its leaf values together.
 
     An added or removed record changes one leaf of tree t by at most ΔV = min{g*/(1+λ),
-    2g*(1−η)^(t−1)}, where η is the learning rate and λ the regularisation. ΔV is the published
-    sensitivity. A replaced record may change two leaves, so the proved sensitivity is 2ΔV.
+    2g*(1−η)^(t−1)}, where g* is `GRADIENT_BOUND`, η the learning rate and λ the regularisation.
+    ΔV is the published sensitivity. A replaced record may change two leaves, so the proved
+    sensitivity is 2ΔV.
     """
     added = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
