@@ -167,9 +167,9 @@ def child_of(coins: Coins) -> Coins:
 def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
     """Draw the start of a fit's stream from a generator given by the user.
 
-    Warn if another fit may have the same noise: if the generator has started a fit in this process
-    in the same state, or if the process was forked, so that others may have a copy of the
-    generator.
+    Warn if another fit may have the same noise. This is the case if the generator has started a fit
+    of this process in the same state, or if the process was forked: then other processes may have a
+    copy of the generator.
     """
     if isinstance(coins, np.random.Generator):
         check_generator(coins)
@@ -255,7 +255,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the seed if the value is a number, else the file of the secret; see `resolve`."""
+    """Return the seed if the value is a number, else the path of the secret; see `resolve`."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
