@@ -37,7 +37,8 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# The exclusion of a statement about each kind of generator: docs/privacy.md, What is not covered.
+# For each kind of generator: the exclusion in the privacy statement of a fit whose noise it draws
+# (docs/privacy.md, What is not covered).
 ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
     "show, are drawn from, or begun by, "

@@ -44,7 +44,7 @@ class OneRuleNoise:
 
 
 # The cache saves time in cross-validation: folds of equal size have the same arguments. It is
-# large, as LazyBB's grid has thousands of settings.
+# large, as LazyBB's grid of hyperparameters has thousands of settings.
 @lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
