@@ -160,7 +160,7 @@ def _group_factor(epsilon: float, size: int) -> float:
 
 
 def explain_renamed(word: Any) -> str:
-    """Return the new name of a renamed calibration, for the end of a message; else an empty text."""
+    """Return the new name of a renamed calibration, to end a message; else an empty text."""
     return f": it is called {PROVED!r} now" if word == STORED else ""
 
 
