@@ -60,7 +60,8 @@ def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floa
     `hits` are the numbers of hits in `n` trials.
     """
     k = np.asarray(hits, dtype=np.float64)
-    # The inverse needs positive parameters; without hits the bound is 0, with n hits it is 1.
+    # The inverse beta function needs positive parameters. Without hits, the lower bound is 0; with
+    # n hits, the upper bound is 1.
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error), 0.0)
     less = np.minimum(k, n - 1)
     upper = np.where(k < n, betaincinv(less + 1, n - less, 1 - error), 1.0)
@@ -83,5 +84,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest possible result of `epsilon_from_counts`: `n` hits against 0 hits."""
+    """Return the largest result of `epsilon_from_counts`: for `n` hits in p and none in q."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

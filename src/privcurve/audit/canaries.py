@@ -35,7 +35,7 @@ MOST_EPSILON = 50.0
 
 
 class Guesses(NamedTuple):
-    """Counts coins (one for each canary and fit), guesses, and right guesses."""
+    """Numbers of coins (one for each canary of each fit), of guesses, and of right guesses."""
 
     n_coins: int
     n_guessed: int

@@ -65,15 +65,16 @@ class Claim:
     setting: Mapping[str, Any] = field(default_factory=dict)
     # `distribution(estimator, records)` returns the probability of each possible output of a fit.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)` returns the largest privacy loss of an output of a fit, as far as the
-    # attack can show. A loss above ε refutes a claim with δ = 0.
+    # `loss(estimator, pair)` returns the largest privacy loss of a fit's output that the attack can
+    # show. A loss above ε refutes a claim with δ = 0.
     loss: LearnerLoss | None = None
     # `sample(estimator, pair, records, n, rng)` trains n times on `records`, one of the tables of
     # `pair`, and returns the outputs.
     sample: LearnerSampler | None = None
     # `guess(estimator, pair, n, rng)` trains n times on tables of canaries; it guesses their coins.
     guess: LearnerGuesser | None = None
-    n_trainings: int = 0  # number of fits on each table of each pair; for canaries, in total
+    # number of fits on each table of each pair; for an attack by canaries, number of all fits
+    n_trainings: int = 0
     n_pairs: int = 1  # number of pairs that `pairs` returns; only used with `sample`
     neighbours: str = REPLACE_ONE  # the relation of all pairs
     # The relation in the learner's own statement; by default `neighbours`. If the two relations

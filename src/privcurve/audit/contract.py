@@ -60,7 +60,7 @@ from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# Tolerance for rounding, relative and absolute: a change may exceed its bound by this.
+# Tolerance for rounding: a change may exceed its bound by this share plus this amount.
 TOLERANCE = 1e-6
 
 # Number of bins of each column. In cases with public columns, the first column and the label are
@@ -73,8 +73,8 @@ Record = tuple[int, ...]
 # Largest number of persons in a table, in cases where ε is for persons.
 PERSONS = 3
 
-# For `check_at_size`: the bins of each column (every other column is ordered), and the number of
-# records for each ε. At the first ε noise exceeds the exact counts; at the second it is smaller.
+# For `check_at_size`: the number of bins of each column (every other column is ordered), and the
+# number of records for each ε. At ε = 1 noise exceeds the exact counts; at 100 it is smaller.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
 # The check compares the scores of two models on at most this number of rows.
@@ -168,11 +168,11 @@ class Verdict:
 
     case: Case
     breach: BreachError | None = None  # the first broken condition
-    # By the name of a call (without numbers): its largest change divided by its bound, its entry.
+    # Largest change divided by its bound, and ledger entry, by a call's name without numbers.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0  # number of pairs that could be trained
     refusal: str = ""  # why the learner refused to train on both sides of the other pairs
-    unseen: str = ""  # a part of the fits with answers that the replay could not prescribe
+    unseen: str = ""  # which answers of the fits the replay could not prescribe
     derived: bool = True  # whether each statement has the status `derived`
 
 
@@ -434,7 +434,7 @@ def announced_loss(entry: LedgerEntry) -> float:
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
         # For an objective, this change costs only a part of ε; the rest of ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
-    # A call with this bounded range costs at most ρ = range²/8.
+    # A choice with the bounded range r costs at most ρ = r²/8.
     of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
     of_range = math.inf if entry.bounded_range is None else entry.bounded_range
     return min(entry.epsilon, of_range, of_rho)
@@ -537,7 +537,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return tables that differ in all records of a person, with ≤ `case.group` per person."""
+    """Return tables that differ in all records of one person, who has at most `case.group`."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]

@@ -19,7 +19,8 @@ STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
-# Columns of which PrivGAM chooses four if δ = 0, and 16 if δ > 0.
+# Numbers of bins of columns. PrivGAM chooses four columns of WIDE if δ = 0, and 16 columns of WIDER
+# if δ > 0.
 WIDE = (3, 3, 2, 2, 1, 1, 1, 1)
 WIDER = (*WIDE, *(1,) * 24)
 OF_MANY_RECORDS = {"choice # of a column": "only tables of many records attain its range"}
@@ -35,7 +36,7 @@ OF_CLASSES = [
 FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA}
 THREE = {**FOREST, "n_holders": 3}
 
-# The `audit` modules of the papers' learners, by learner.
+# The `audit` modules of the papers, by the name of the learner.
 _AUDITS = {name: import_module(f"{package}.audit") for name, package in PACKAGES.items()}
 
 CASES: tuple[Case, ...] = (
@@ -141,8 +142,8 @@ QUICK = {
 def candidates() -> Iterator[Case]:
     """Yield cases of private selection, each with one learner as its only kind of candidate.
 
-    Only private selection (`tuned`) scores the training records with a fitted model, so each
-    learner needs a case as its candidate.
+    Only in private selection (`tuned`), a fitted model scores the training records. So each learner
+    needs a case in which it is the candidate.
     """
     for entry in registry.LEARNERS.values():
         if entry.name == "tuned" or not entry.proved or REPLACE_ONE not in entry.neighbours:

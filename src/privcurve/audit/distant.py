@@ -33,8 +33,8 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 from privcurve.privacy.parts import OpenPart, PartedRecords, Threads
 
-# The tables to try: DOMAINS has the number of bins of each column, and SIZES the numbers of
-# records.
+# The tables to try: each item of DOMAINS has the numbers of bins of the columns, and SIZES has the
+# numbers of records.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 

@@ -28,7 +28,7 @@ LAST = -1
 
 
 class _Given(Replay):
-    """A replay that prescribes the runs: for each, the index of its candidate, and its score."""
+    """A replay that prescribes the runs: the index of the candidate and the score of each run."""
 
     def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
         super().__init__([seed])

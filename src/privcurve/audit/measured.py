@@ -22,9 +22,10 @@ TABLES = {"ordered": True, "unordered": False}
 
 
 class Measured(NamedTuple):
-    """The larger of the two bounds on ε, with the name of its table and the guesses from it.
+    """The larger of two bounds on ε, one for each table of canaries, and its evidence.
 
-    If there is no bound, `epsilon` is NaN, and `reason` says why.
+    `table` is the name of the table with the larger bound, and `guesses` has the guesses of its
+    coins. If there is no bound, `epsilon` is NaN, and `reason` says why.
     """
 
     epsilon: float = math.nan

@@ -40,7 +40,7 @@ class Pair:
 
     @property
     def labels(self) -> Floats:
-        """Signs of the rows of `canaries`: Σ sign · score tends to be larger in fits to `left`."""
+        """Signs for the rows of `canaries`: Σ sign · score tends to be larger in fits to `left`."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -170,7 +170,7 @@ def flipped_constant(n: int) -> Pair:
 
 
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
-    """Return n equal records, about half of them positive, and the same with one label flipped.
+    """Return a pair of tables: n equal records, about half of them positive; one label flips.
 
     `surplus` is about the number of positive labels minus the number of negative labels. If it is
     small, either label may win a private choice for any n, so a few trainings show the effect of

@@ -47,8 +47,8 @@ NEARLY = 2.0**20
 # one of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of prescribed minima of objectives: losses are curved at small minima, and flat at large
-# ones.
+# A prescribed minimum of an objective is a vector of standard normal numbers times one of these
+# factors. Losses are curved near small minima, and flat near large ones.
 MINIMA = (0.3, 1.0, 10.0)
 
 # Relative tolerance for the distance between a prescribed minimum and the solver's result.

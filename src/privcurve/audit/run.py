@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Return the number of random comparisons: one for each sampled pair or table of canaries.
+    """Return the number of random comparisons: one for each pair of tables of a random attack.
 
     The verdicts of a complete audit share `VERDICT_ERROR`, the probability of a false alarm.
     """
@@ -160,7 +160,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``violated`` for a refuted claim, ``found nothing`` for ε ≤ 0, and else ``stands``."""
+    """Return ``violated`` for a refuted claim, else ``found nothing`` if ε ≤ 0, else ``stands``."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

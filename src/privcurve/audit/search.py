@@ -26,8 +26,8 @@ REPORTED_ERROR = 0.05
 # Probability that a complete run of the audit calls some true claim violated.
 VERDICT_ERROR = 1e-4
 
-# Number of thresholds on a score that a search tries at evenly spaced ranks, and also near each end
-# of the scores, as rare events show large losses.
+# Number of thresholds on a score that a search tries at evenly spaced ranks. It tries as many near
+# each end of the scores, as rare events show large losses.
 N_THRESHOLDS = 64
 
 # The values in a column of fitted states are treated as discrete outcomes if there are at most
@@ -35,8 +35,8 @@ N_THRESHOLDS = 64
 # they are treated as scores, on which thresholds are tried.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
-# Maximum number of columns to search in full, as this is slow: the columns with the best quick
-# estimates of ε.
+# Maximum number of columns to search completely, as this is slow. The search takes the columns with
+# the largest quick estimates of ε.
 MOST_COLUMNS = 6
 
 # Relative tolerance for the rounding of exact probabilities.
@@ -98,7 +98,7 @@ def search_exact(
 
 
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
-    """Return the pair with the largest privacy loss of an output, a lower bound on ε if δ = 0.
+    """Return the pair whose outputs have the largest privacy loss: a lower bound on ε if δ = 0.
 
     A loss above `epsilon` refutes a claim with δ = 0. It does not refute a claim with δ > 0, as all
     outputs of such a loss together may be less likely than δ.
@@ -216,9 +216,9 @@ def _choose_view(
 ) -> tuple[Event, NDArray[Any], NDArray[Any]]:
     """Choose a column of the fitted states (`views`), and a set of its values as the event.
 
-    Returns the event, and the column's values in all fits on the left and on the right side. The
-    first half of the `n_choosing` first fits estimates the likelihood ratio of the two sides; the
-    second half chooses the column and the event.
+    Returns the event, and the column's values in all fits on the left and on the right side. Of
+    the first `n_choosing` fits of each side, the first half estimates the likelihood ratio of the
+    two sides; the second half chooses the column and the event.
     """
     n_learning = n_choosing // 2
     of_left, of_right, names = views(left, right, n_learning)

@@ -32,8 +32,8 @@ class States:
 
     # For each attribute, its numbers in each fit: (n_fits, n_numbers), padded with `ABSENT`.
     columns: Mapping[str, Floats]
-    # The distinct values of 1/scale of the Laplace and Gaussian noise in the ledger. A number times
-    # such a value is in units of the noise.
+    # The distinct values of 1/scale of the Laplace and Gaussian noise in the ledger. A released
+    # number times 1/scale of its noise is in units of the noise.
     rates: tuple[float, ...] = ()
 
     @classmethod
@@ -49,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns, padded with `ABSENT` so that both these states and `like` fit in."""
+        """Return the columns, padded with `ABSENT` to a width that is enough for `like`, too."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -183,7 +183,7 @@ def sample_canary_scores(
 
 
 def canary_score(model: Any, pair: Pair) -> float:
-    """Return a score of the differing record that tends to be larger on the left side."""
+    """Return a score of the canary that tends to be larger in fits to the left side."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
         # Scores have a row per version of the differing record (left and right; for add-remove, the

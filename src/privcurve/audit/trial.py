@@ -43,14 +43,14 @@ def try_own(name: str) -> Finding:
                 if verdicts[-1].breach:
                     break
     except Exception as error:
-        # An error in a fit is a part of the verdict, so this error is outside of a fit. A learner
-        # that can't be checked counts as one that breaks the contract.
+        # A verdict reports an error in a fit, so this error arose outside of a fit. A learner that
+        # can't be checked counts as one that breaks the contract.
         return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 
 
 def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
-    """Return the first breach in the verdicts on a learner's cases, or else what was checked."""
+    """Return the first breach in a learner's verdicts; without a breach, what was checked."""
     for verdict in verdicts:
         if verdict.breach:
             return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")

@@ -24,13 +24,14 @@ MOST_PAIRED = 8
 DIGITS = 9
 # Each of an attribute's first MOST_NUMBERS numbers is a column.
 MOST_NUMBERS = 64
-# Number of intervals of a column's values in which the likelihood ratio counts fits.
+# To estimate the likelihood ratio, fits are counted in this number of intervals of a column.
 N_CELLS = 12
 
-# Noise in single precision can reveal the exact number to which it is added. So one column is an
-# integer whose bits say which of an attribute's first _BITS numbers look like such noise. A number
-# does if it is within the relative distance _ROUNDING of a float32 (which allows for the rounding
-# of a few products), unless it has so few digits (_FEW_DIGITS) that it may have no noise.
+# Noise in single precision can reveal the exact number to which it is added. So an attribute gets a
+# column of integers for each of its `rates`: bit i says whether number i of the attribute looks
+# like such noise. It does if it is within the relative distance _ROUNDING of a float32, which
+# allows for the rounding of a few products. Numbers with few digits (_FEW_DIGITS) do not count, as
+# they may have no noise. There are bits for the first _BITS numbers.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48

@@ -166,7 +166,7 @@ class Watch(Curator):
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
-        # The norm of the vector has a Gamma distribution.
+        # Use the level of the vector's norm, which has a Gamma distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt

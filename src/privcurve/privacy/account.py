@@ -58,7 +58,7 @@ class Call:
     scale: float
     # The ledger entry that pays for the call; None if the scale is 0 or ∞, or for a party.
     entry: LedgerEntry | None = None
-    what: str = ""  # for a party, which has no ledger: `what` of the ledger entry that pays
+    what: str = ""  # for a call of a party: `what` of the entry in the protocol's ledger that pays
 
     def rescale(self, factor: float) -> Call:
         """Return the call that releases `factor` times the numbers; the factor is public."""
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def loss_of_one(self) -> float:
-        """A lower bound, in noise scales, on the largest contribution of one record to the answer.
+        """A lower bound on one record's largest contribution to the answer, in noise scales.
 
         It is half of `loss` for a call on a sampled batch, as the sensitivity of such a call may
         count a replaced record as two records.
@@ -147,13 +147,13 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # Texts of `ledger.FLOATS`: the statement must exclude these effects of floating-point
-        # noise, as an answer of the fit so far has such noise.
+        # Texts of `ledger.FLOATS` that the statement must contain: they exclude the effects of the
+        # floating-point noise in the answers so far.
         self._left: set[str] = set()
         self.sealed_for = ""
-        # For the account of a party. `_charged` has the party's messages, by the name of the ledger
-        # entry that pays. `_most_parts` is the largest number of shares into which the noise of a
-        # message is divided.
+        # For the account of a party. `_charged` has a call for each message of the party, by the
+        # name of the ledger entry that pays. `_most_parts` is the largest number of shares that add
+        # up to the noise of one call.
         self._charged: dict[str, list[Call]] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
@@ -320,9 +320,10 @@ class Account:
             )
 
     def report(self, share: float) -> None:
-        """Report the finished share of a fit, which may depend only on public facts and answers.
+        """Report to `watch` the share of the fit that is finished.
 
-        The runs of a private selection report no progress, as the number of runs is secret.
+        The share may depend only on public facts and answers. The runs of a private selection
+        report no progress, as the number of runs is secret.
         """
         if self._watch is not None:
             self._watch(min(share, 1.0))
@@ -349,8 +350,8 @@ class Account:
     def _charge(self, call: Call | str, laws: Sequence[str] = (), is_derived: bool = False) -> Call:
         """Charge a call to its ledger entry, and return it.
 
-        `laws` are the mechanisms that can pay for this kind of answer (empty: all). `is_derived`
-        says whether the sensitivity is derived from a sum.
+        `laws` are the mechanisms that the call may have (empty: any mechanism). `is_derived` says
+        whether the sensitivity is derived from a sum.
         """
         if isinstance(call, str):
             call = self.call(call)
@@ -438,7 +439,8 @@ class Account:
         if not by_package:
             for entry, times in announced.items():
                 # `_check_parties` has checked the calls of parties. An entry for parties may have
-                # no calls, as the nodes of a tree depend on earlier answers.
+                # no calls: earlier answers decide which nodes a tree has, and there may be none to
+                # ask about.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -459,7 +461,8 @@ class Account:
     def _check_parties(self, statement: PrivacyStatement) -> None:
         """Check that all parties made the same calls, and only announced ones.
 
-        The messages of published protocols do not name the entry that pays, so less is checked.
+        In published protocols, a message may name no ledger entry. Such a message is not compared
+        with the ledger, and not all parties need to make the same calls.
         """
         whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == PROVED
@@ -487,7 +490,7 @@ class Account:
                 raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
     def _check_runs(self, statement: PrivacyStatement) -> None:
-        """Check the number of runs, and that the composition names their distribution."""
+        """Check the number of runs, and that the statement composes them by its distribution."""
         if not statement.private:
             return
         if statement.composition != self._law:
@@ -539,7 +542,7 @@ def _check_messages(calls: Sequence[Call], entry: LedgerEntry) -> None:
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
-    """Refuse noise of a mechanism that is not announced, unless the two cost the same."""
+    """Refuse noise of a mechanism that is not announced, unless both mechanisms cost the same."""
     if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")

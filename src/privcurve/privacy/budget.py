@@ -25,11 +25,11 @@ MOST_EPSILON = 1e100
 
 # A δ of at least SMALL_SHARE/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# Relative tolerance for rounding in this comparison: δ = SMALL_SHARE/n causes the warning for any
-# n.
+# Relative tolerance for rounding where δ is compared with SMALL_SHARE/n: so δ = SMALL_SHARE/n
+# causes the warning for any n.
 _TOLERANCE = 1e-9
 
-# The warning printed with every comparison on private records.
+# The warning printed with every comparison of learners on private records.
 LOOKED = """\
 This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
 none of them. Keep them to those who may see the records. A model of the learner that came out
@@ -45,11 +45,11 @@ class Relation:
 
     name: str
     description: str
-    # What happens to the one record, as in "had any one record been …".
+    # Words for the change of one record, as the end of "had any one record been …".
     change: str
     # The same as `change`, but for all records of one person.
     of_person: str
-    # The maximum number of cells of a histogram that a change of one record alters.
+    # Largest number of cells of a histogram that differ between neighbours.
     touched: float
 
 
@@ -107,10 +107,11 @@ def replace_one_guarantee(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return the guarantee for `size` consecutive changes if one change has (ε, δ).
+    """Return the guarantee for a change of `size` records, if (ε, δ) holds for one record.
 
-    Each change multiplies by e^ε and adds δ: after k changes p is at most e^(kε) p + δ (1 + e^ε + …
-    + e^((k−1)ε)) (docs/proofs.md, 'Several records a person').
+    The records are changed one after another. Each change multiplies the probability p of an event
+    by at most e^ε, and adds at most δ. So after k changes it is at most e^(kε) p + δ (1 + e^ε + … +
+    e^((k−1)ε)) (docs/proofs.md, 'Several records a person').
     """
     if not delta:
         return size * epsilon, 0.0
@@ -138,7 +139,7 @@ def most_right_guesses(epsilon: float, delta: float) -> float:
 
 
 def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple[float, float]:
-    """Return the guarantee that one change needs so that `size` changes have (ε, δ).
+    """Return the guarantee for one changed record with which `size` changed records have (ε, δ).
 
     This inverts :func:`group_guarantee`; a `size` of None means 1. The resulting δ may be too small
     to compute with: then :func:`check_budget` refuses it.
@@ -159,7 +160,7 @@ def _group_factor(epsilon: float, size: int) -> float:
 
 
 def explain_renamed(word: Any) -> str:
-    """Return the new name of a renamed calibration, as the end of a message; else an empty text."""
+    """Return the new name of a renamed calibration, to end a message; else an empty text."""
     return f": it is called {PROVED!r} now" if word == STORED else ""
 
 

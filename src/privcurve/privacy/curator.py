@@ -153,8 +153,8 @@ class Curator(Account):
         call : Call or str
         margins : ndarray
         records : ndarray of the shape of `margins`, optional
-            The record of each margin, if their order depends on records: the contract check then
-            gives a record the same label at any position, as all noise is equally distributed.
+            The record of each margin, if the order of the margins depends on records. The contract
+            check then gives each record the same label, wherever its margin is in this order.
         """
         values, call = self._values(margins), self._charge(call, LABELS)
         if not call.private:
@@ -230,7 +230,7 @@ class Curator(Account):
         Parameters
         ----------
         calls, shape
-            As for :meth:`noise`, except that a choice gets a single number.
+            As for :meth:`noise`, but without an axis over candidates: a choice gets one number.
         """
         self._left.add(OF_CHOICES)
         self._charge_all(calls, shape)
@@ -290,7 +290,7 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int = 1, unit: float = 0.0) -> Floats:
-        """Return messages, each with a share of the noise: `parts` shares make the call's noise.
+        """Return messages plus shares of noise; `parts` shares add up to the noise of the call.
 
         Parameters
         ----------

@@ -81,10 +81,12 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
     """Draw ⌊|Z|⌋ for a real Gaussian Z with standard deviation `scale`."""
     while True:
         k = _geometric(rng, scale)
-        # Now k has the probabilities of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
+        # A k that passes this coin has the probabilities of a discrete half Gaussian: e^{-k/σ}
+        # e^{-(k-σ)²/2σ²}.
         if not _coin_e_square(rng, abs(k - scale), scale):
             continue
-        # The uniform fraction x: its binary words are drawn as comparisons need them.
+        # The random words of the uniform fraction x: a comparison draws more words if it needs
+        # them.
         x = np.empty(0, dtype=np.int64)
         accepted = True
         quotient, rest = k // scale, k % scale
@@ -115,9 +117,10 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 @jit
 def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
-    """Return whether a new uniform number is below the fraction with the words `x`, and `x`.
+    """Compare a new uniform number with the fraction that has the random words `x`.
 
-    If the words are equal, new words are drawn and appended to `x`.
+    Returns whether the new number is below the fraction, and `x`. If all words are equal, a word is
+    drawn and appended to `x`.
     """
     i = 0
     while True:

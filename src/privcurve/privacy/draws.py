@@ -22,12 +22,13 @@ from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, no
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 
-# A uniform number of 0 is replaced by this before a logarithm: 0 means a number below 2⁻⁵³.
+# Replaces a uniform number of 0 before a logarithm. A number of 0 means a number in [0, 2⁻⁵³), and
+# this is the middle of the interval.
 _LEAST = 2.0**-54
 
-# Where the tails of the densities e^(−x²/2) and e^(−x) begin. With these points, 256 layers of
-# equal area reach the maximum 1 of a density, if the lowest layer includes the tail; a test checks
-# this.
+# The points at which the tails of the densities e^(−x²/2) and e^(−x) begin. With these points, 256
+# layers of equal area, of which the lowest includes the tail, end exactly at the maximum 1 of the
+# density; a test checks this.
 _NORMAL_TAIL, _TAIL = 3.6541528853610088, 7.69711747013105
 _LAYERS = 256
 
@@ -60,7 +61,8 @@ _NORMAL_ENDS, _NORMAL_INSIDE, _NORMAL_HEIGHTS = _layers(
     lambda y: math.sqrt(-2.0 * log(y)),
 )
 _ENDS, _INSIDE, _HEIGHTS = _layers(_TAIL, exp(-_TAIL), lambda x: exp(-x), lambda y: -log(y))
-# A normal number takes 52 bits of a word, an exponential number 53.
+# The samplers use 52 bits of a random word for a normal number, and 53 bits for an exponential
+# number.
 _NORMAL_WIDTHS, _NORMAL_INSIDE = _NORMAL_ENDS * 2.0**-52, _NORMAL_INSIDE * 2.0**52
 _WIDTHS, _INSIDE = _ENDS * 2.0**-53, _INSIDE * 2.0**53
 
@@ -71,8 +73,8 @@ def _unit(word: np.uint64) -> float:
     return int(word >> np.uint64(11)) * 2.0**-53
 
 
-# A sampler reads random words from index `at` on. It returns a number, and the index of the next
-# unused word, or −1 if it needs more words than there are.
+# The samplers below read random words from index `at` on. A sampler returns a number, and the index
+# of the next unused word; the index is −1 if the words do not suffice.
 
 
 @compiled
@@ -165,7 +167,7 @@ def _large_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
 
 @compiled
 def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
-    """Return whether the candidate b·cube is accepted, for normal `x` and uniform `u`."""
+    """Return whether b·cube is accepted as a gamma number, from normal `x` and uniform `u`."""
     if u < 1.0 - 0.0331 * (x * x) * (x * x):
         return True
     return log(u) < 0.5 * x * x + b * (1.0 - cube + log(cube))
@@ -287,8 +289,8 @@ def _draw_from_words(
     drawn = np.empty(size)
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
-        # The left-over words did not suffice for one number. So all of the new words below will be
-        # used: each missing number takes at least one.
+        # The unused words did not suffice for one number. Each missing number takes at least one
+        # word, so all new words will be used.
         fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)

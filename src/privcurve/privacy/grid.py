@@ -1,7 +1,7 @@
-"""The grid of released numbers: rounded to whole units, with exact whole noise.
+"""Define the grid of released numbers: exact numbers and noise are multiples of its unit.
 
-Floating-point noise can reveal what it should hide: often only one of two neighbouring exact
-numbers can give an answer (Mironov, "On significance of the least significant bits for differential
+Floating-point noise can reveal what it should hide: many answers are possible for only one of two
+neighbouring exact numbers (Mironov, "On significance of the least significant bits for differential
 privacy", CCS 2012). Here the unit is derived from the scale of the noise alone, so every multiple
 of it is a possible answer for every exact number. Proof: docs/proofs.md, 'Floating point', F1.
 """
@@ -15,11 +15,11 @@ from privcurve.privacy.mechanisms import GAUSSIAN, LARGEST_SCALE
 
 # A unit is a power of two; the scale of noise is at least 2^(BITS - 1) and below 2^BITS units.
 BITS = 40
-# Each noise scale is increased by this share, which pays for the floating-point errors of exact
-# numbers.
+# Each noise scale is increased by this share, as the computation of exact numbers may have
+# floating-point errors, which increase their sensitivity.
 SLACK = 2.0**-20
-# Half of SLACK suffices if the absolute values of the exact numbers add up to at most LARGEST times
-# the sensitivity.
+# Half of SLACK covers these errors if the absolute values of the exact numbers add up to at most
+# LARGEST times the sensitivity.
 LARGEST = 2.0**30
 
 

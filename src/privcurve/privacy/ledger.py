@@ -94,7 +94,8 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers. `of_fit` replaces `OF_NUMBER` and `NOT_FLOATS` by the texts of a fit.
+# Exclusions of every statement. `of_fit` replaces `OF_NUMBER` and `NOT_FLOATS` by the texts for the
+# generator and the arithmetic of a fit.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
@@ -152,7 +153,8 @@ class LedgerEntry:
     sampled: float = 1.0
 
     def __hash__(self) -> int:
-        # Fast, as every fit counts its entries: these two fields distinguish most entries.
+        # Every fit hashes its entries. For speed, hash two fields only, which distinguish most
+        # entries.
         return hash((self.what, self.noise_rate))
 
 
@@ -519,7 +521,7 @@ def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacySt
     """Convert a replace-one statement to the statement of a learner with a public start.
 
     The guarantee remains valid: neighbours under ``private-columns`` are neighbours under
-    ``replace-one``, and a start from public columns and labels is equal for both.
+    ``replace-one``, and a start from public columns and labels is the same for both neighbours.
     """
     if not statement.private:
         return statement

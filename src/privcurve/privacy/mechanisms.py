@@ -70,7 +70,7 @@ class Mechanism:
     """One mechanism, with its name in ledgers and in `MECHANISMS`."""
 
     name: str
-    # The unit in a statement: "3 choices by permute-and-flip".
+    # The noun for an answer in a statement, such as "choice" in "3 choices by permute-and-flip".
     unit: str
     words: str
     # The kind of a call's cost; ``accountants.cost.Cost`` explains the kinds.
@@ -117,8 +117,8 @@ def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector with density ∝ e^{−‖b‖/scale}: a uniform direction times a Gamma(d) norm.
 
-    Each number is a sum of four draws, which is diffprivlib's defence against attacks on
-    floating-point noise; the sum has the same distribution as a single draw.
+    The norm and each entry of the direction are sums of four draws, which is diffprivlib's defence
+    against attacks on floating-point noise. A sum has the same distribution as a single draw.
     """
     from privcurve.privacy.draws import old_gamma, old_normals
 
@@ -290,7 +290,8 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 
     The name of a mechanism is returned unchanged.
 
-    ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
+    ``auto`` is permute-and-flip if the calibration is proved and δ = 0, else the exponential
+    mechanism.
 
     Raises ValueError if permute-and-flip is requested with δ > 0.
     """

@@ -1,4 +1,4 @@
-"""Bounds of how far a record can move a sum, if it is added or if it is replaced.
+"""Bound the change of a sum if one record is added, and if one record is replaced.
 
 All numbers here are public. Bounds are exact, or rounded up. Only the square root of an L2 norm is
 rounded to nearest: the slack of `grid.SLACK` pays for that (docs/proofs.md, 'Derived
@@ -16,7 +16,8 @@ import numpy as np
 
 from privcurve.coding import Floats
 
-# Rounding two numbers to nearest moves their distance by at most this share of the larger one.
+# If two numbers are rounded to nearest, their distance changes by at most this share of the larger
+# absolute value.
 ULP = 2.0**-52
 
 
@@ -45,7 +46,7 @@ def _each_up(a: Floats, b: Any) -> Floats:
     A product is 0 only if a factor is 0.
     """
     product = a * b
-    # The product of two numbers of 24 bits is exact.
+    # The product of two float32 numbers is exact in float64, as each of them has 24 bits.
     short = (a == np.float32(a)) & (b == np.float32(b))
     exact = short | (a == 0) | (np.equal(b, 0))
     return np.asarray(np.where(exact, product, np.nextafter(product, np.inf)))
@@ -60,9 +61,9 @@ def _widths(low: Floats, high: Floats) -> Floats:
 
 
 class Moves(NamedTuple):
-    """Upper bounds for a vector: for the size of each entry, the L1 norm, and the L2 norm.
+    """Upper bounds for a vector: for the absolute value of each entry, and for its two norms.
 
-    The bound of the L2 norm is factor · √square.
+    `l1` bounds the L1 norm, and factor · √square the L2 norm.
     """
 
     entries: Floats
@@ -109,7 +110,7 @@ class Moves(NamedTuple):
         return type(self)(entries, add_up([self.l1, other.l1]), l2, 1.0)
 
     def loosened(self, error: float) -> Self:
-        """Return the bounds plus an error of up to `error` in each entry; bounds of 0 stay 0."""
+        """Return bounds that allow an error of up to `error` in each entry; bounds of 0 stay 0."""
         if not error:
             return self
         moved = self.entries > 0

@@ -136,7 +136,7 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def check_mechanism(self, pure: bool) -> None:
-        """Raise ValueError if neither ε nor :meth:`cost` can express the cost of the mechanism."""
+        """Raise ValueError if the calls' mechanism is not possible with δ = 0 (`pure`) or δ > 0."""
         if pure and self.sampled < 1:
             raise ValueError(
                 f"{self.what}: delta must be above 0 where batches are sampled: they are accounted "
@@ -151,7 +151,8 @@ class Announced:
     def bound(self, pure: bool) -> float:
         """Return the cost of a call per unit of its noise rate.
 
-        It is the range of scores, or a sensitivity; 1 if the sensitivity is derived later.
+        It is the range of the scores' change, or the sensitivity of numbers or margins; 1 if the
+        sensitivity is derived later.
         """
         if self.is_derived:
             return 1.0
@@ -335,7 +336,8 @@ def selection_statement(
 
 # Counts of records for a release ----------------------------------------------------------------
 
-# Counts are released in units of 1/PARTS of a record, so that integer noise is fine enough.
+# Counts are released in units of 1/PARTS of a record. Noise scales are whole numbers of units, so
+# rounding up changes a scale only a little.
 PARTS = 2**10
 
 

@@ -38,7 +38,7 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes, from records, the object whose methods answer questions about these records.
+# A function that makes, from records, the object whose methods answer questions about them.
 Make = Callable[[Records], Any]
 
 # Maximum number of seconds to wait for the scheduler, or for a worker. A process may take some
@@ -105,7 +105,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartSubset:
-    """A subset of the records of a part, such as the training records of a split."""
+    """A subset of the records of a part, such as the training records of a train-test split."""
 
     part: Part
     chosen: NDArray[np.bool_]  # (n_rows,): whether each record is chosen
@@ -182,7 +182,7 @@ class OpenPart:
 
 
 def _give_back(mapped: NDArray[Any]) -> None:
-    """Let the system free the memory of a mapped file; it reads the file again when needed."""
+    """Let the system free the memory of a mapped file; a later access reads the file again."""
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
@@ -241,7 +241,7 @@ class Cluster:
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def _check_versions(self) -> None:
-        """Raise PartError if the scheduler or a worker has another version of privcurve."""
+        """Raise PartError unless the scheduler and all workers have this version of privcurve."""
         ask = (metadata.version, PACKAGE)
         try:
             versions = {
@@ -356,8 +356,8 @@ class SealedRecords(Records):
     """Records that a private fit has sealed.
 
     `_n` is the number of records if it is public, else None. `_exact` has the unsealed records; it
-    is None if a learner made these records, by replacing arrays. `_batch` is the name of the batch
-    of a sample.
+    is None if a learner replaced some of the sealed arrays. `_batch` is the name of the batch if
+    the records are a sampled batch.
     """
 
     _n: int | None

@@ -17,8 +17,8 @@ REMEDY = (
     "(privcurve.privacy.sealed.kernel)"
 )
 
-# Files of the sealing itself and of NumPy: an error names the innermost line outside of these
-# files.
+# Files of NumPy and of the code that seals arrays. An error names the innermost line outside of
+# these files, which is a line of the learner.
 _NOT_A_LEARNER = (
     __file__, str(Path(__file__).with_name("sealed.py")), str(Path(np.__file__).parent)
 )  # fmt: skip

@@ -44,13 +44,13 @@ class Of(NamedTuple):
 
 NOBODY = Of("", np.zeros(0, dtype=np.int64))
 
-# The lowest or highest label, or code of each column.
+# Lowest (or highest) values: one number for labels, or one number per column for codes.
 Ends = int | tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
 def whole_between(low: Ends, high: Ends, private: bool | tuple[bool, ...]) -> Rows:
-    """Return the bounds of codes or labels as empty rows; only those that are `private` change."""
+    """Return empty rows with the bounds of codes or labels; only `private` ones can change."""
     least, most = np.array([low, high], dtype=np.float64)
     change = Moves.of((most - least) * np.array(private))
     none = np.zeros((0, *change.entries.shape))
@@ -84,8 +84,8 @@ class Rows(Bounded):
     ) -> Rows:
         """Return rows with entries between `low` and `high`, and compute their other bounds (D1).
 
-        `size` bounds a row, and `change` the difference of two rows. Both are optional: they may be
-        sharper than the bounds that follow from `low` and `high`.
+        `size` has bounds on a row, and `change` has bounds on the difference of two rows. Both are
+        optional: they may be sharper than the bounds that follow from `low` and `high`.
         """
         shape = values.shape[1:]
         least, most = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (low, high))
@@ -280,7 +280,7 @@ class Rows(Bounded):
         return self._make(values, low, high, join_bounds([p._bounds for p in some]))
 
     def _mapped(self, function: Callable[[Any], Any], keeps: str) -> Rows:
-        """Return a monotone or even function of each number (D3).
+        """Apply a monotone or even function to each number (D3).
 
         `keeps` is a property of the function: LENGTHS, WHOLE or NOTHING.
         """
@@ -301,7 +301,7 @@ class Rows(Bounded):
     def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
         """Return a sum, product, … of two operands, number by number (D3 to D5).
 
-        The result is None if an operand is not public, and not rows of the same records.
+        The result is None unless each operand is public, or contains rows of the same records.
         """
         sides = [self._side(one) for one in inputs]
         if any(side is None for side in sides):
@@ -310,7 +310,8 @@ class Rows(Bounded):
         ends = (a.low, a.high), (b.low, b.high)
         if ufunc is np.divide and np.any((b.low <= 0) & (b.high >= 0)):
             ends = ends[0], (np.array(np.nan),) * 2  # no finite bounds
-        # Public shapes first: an error about shapes of all rows would reveal their number.
+        # Broadcast the public shapes first: if they do not fit, an error from the arrays would
+        # reveal the number of rows.
         shape = np.broadcast(a.low, b.low).shape
         with np.errstate(all="ignore"):
             values = np.asarray(ufunc(a.numbers, b.numbers), dtype=np.float64)
@@ -323,9 +324,9 @@ class Rows(Bounded):
         return self._make(values, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def _side(self, one: Any) -> _Side | None:
-        """Return an operand: rows of the same records, or public numbers, equal for all records.
+        """Return `one` as an operand: rows of the same records, or public numbers.
 
-        Returns None for all other values.
+        Public numbers must be equal for all records. Returns None for all other values.
         """
         if self._is_beside(one) and one.ndim == self.ndim:
             return _Side(one._numbers(), one._low, one._high, one._bounds)
@@ -416,7 +417,10 @@ def _still(shape: tuple[int, ...]) -> Moves:
 
 
 def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Return the least and greatest value of a function that is monotone in both arguments."""
+    """Return the least and greatest value of a function that is monotone in both arguments.
+
+    `first` and `second` have the least and the greatest value of an argument.
+    """
     ends = [ufunc(a, b) for a, b in itertools.product(first, second)]
     return cast(Floats, np.minimum.reduce(ends)), cast(Floats, np.maximum.reduce(ends))
 
@@ -424,7 +428,7 @@ def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
 def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
     """Return the bounds of `ufunc` of two operands with the bounds `a` and `b`.
 
-    `apart` bounds the change by the least and greatest values of the result, and `ends` has the
+    `apart` has the distance between the least and greatest values of the result; `ends` has the
     least and greatest values of both operands. An infinite bound means that no rule gives a bound;
     then :meth:`Rows.make` takes the bound that follows from the least and greatest values.
     """

@@ -124,7 +124,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
         if rows is not None and np.ndim(values):
-            # Position of the axis of rows from the end: along it, public values have length 1.
+            # The axis of rows, counted from the end. Along it, public values must have length 1.
             place = np.ndim(self._array[index]) - rows
             own = getattr(value, "_rows", None)
             fits = np.ndim(values) < place or np.shape(values)[-place] == 1
@@ -136,7 +136,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
-        """Return which axis of `self[index]` is the axis of rows; refuse an index along rows."""
+        """Return which axis of `self[index]` is the axis of rows; refuse an index along it."""
         if self._rows is None:
             return None
         if type(index) is int and self._rows:
@@ -316,7 +316,7 @@ for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str"
 
 
 class Noise(Sealed):
-    """Noise that is charged already. A loop of :func:`mechanism` adds its scores to the noise."""
+    """Noise of a call that is charged already; a loop of :func:`mechanism` adds scores to it."""
 
     __slots__ = ()
 
@@ -415,7 +415,7 @@ def _open_each(values: Iterable[Any]) -> list[Any]:
 
 
 def _remake(value: Any, parts: list[Any]) -> Any:
-    """Return a tuple, named tuple or list of the type of `value` with other elements."""
+    """Return a tuple, named tuple or list of the type of `value`, with the elements `parts`."""
     kind = type(value)
     if kind is list:
         return parts
@@ -504,7 +504,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()} if more else more
         for step in outside:
             refuse_outside(learner, loop, step)
-        outside.clear()  # nothing outside has changed since the first call
+        outside.clear()  # check them only before the first call, to save time
         reached = [cell.cell_contents for cell in cells] if cells else ()
         result = call_open(learner, function, arguments, named)
         if remembers or (cells and any(cell.cell_contents is not one or can_change(one)

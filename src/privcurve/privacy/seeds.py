@@ -37,7 +37,8 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# The exclusion of a statement about each kind of generator: docs/privacy.md, What is not covered.
+# For each kind of generator: the exclusion in the privacy statement of a fit whose noise it draws
+# (docs/privacy.md, What is not covered).
 ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
     "show, are drawn from, or begun by, "
@@ -167,9 +168,9 @@ def child_of(coins: Coins) -> Coins:
 def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
     """Draw the start of a fit's stream from a generator given by the user.
 
-    Warn if another fit may have the same noise: if the generator has started a fit in this process
-    in the same state, or if the process was forked, so that others may have a copy of the
-    generator.
+    Warn if another fit may have the same noise. This is the case if the generator has started a fit
+    of this process in the same state, or if the process was forked: then other processes may have a
+    copy of the generator.
     """
     if isinstance(coins, np.random.Generator):
         check_generator(coins)
@@ -255,7 +256,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the seed if the value is a number, else the file of the secret; see `resolve`."""
+    """Return the seed if the value is a number, else the path of the secret; see `resolve`."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)

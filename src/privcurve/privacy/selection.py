@@ -230,7 +230,7 @@ def selection_budget(
         own = epsilon / (2 + eta)
         guess = own * own / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
-    # A score with noise scale s costs ε = UNITS/s, or ρ = (UNITS/s)²/2.
+    # A score with noise scale s costs ε = UNITS/s, or ρ = (UNITS/s)²/2; `wanted` is UNITS/s.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(

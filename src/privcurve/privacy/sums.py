@@ -21,12 +21,13 @@ from privcurve.privacy.sealed import Sealed, batches_of, kernel, open_values
 # Maximum number of records in a sum, and maximum entry of a row in units of the row's grid. Within
 # both limits, sums fit in 64 bits.
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
-# Integers up to here are exact in floating point; integers below 2^63 do not overflow.
+# Integers up to _EXACT are exact as floats. Integers below _MOST_WHOLE fit in 64 bits.
 _EXACT = 2.0**53
 _MOST_WHOLE = 2.0**63
 # Bounds other than 0 lie between these, so that their squares and grids are normal floats.
 LEAST, MOST = 2.0**-400, 2.0**400
-# Units that `unit_of` tries for public numbers: most learners multiply by numbers on such grids.
+# Units that `unit_of` tries for public numbers: most learners multiply by multiples of one of these
+# units.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
 
@@ -58,7 +59,7 @@ class Bounds(NamedTuple):
         return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
-        """Return the largest rounding error of the distance of two results in ±`most`."""
+        """Return the largest rounding error of the difference of two results in ±`most`."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:

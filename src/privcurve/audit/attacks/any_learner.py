@@ -55,8 +55,8 @@ def claim_by_fits(
 ) -> Claim:
     """Return a claim to be attacked by real fits: `n_trainings` on each table of each pair.
 
-    `setting` has the hyperparameters. `sample` trains and returns what the attack sees of a fit,
-    by default the entire fitted state.
+    `setting` has the hyperparameters. `sample` trains the learner, and returns what the
+    attack sees of each fit; by default, this is the entire fitted state.
     """
     return Claim(
         learner, calibration, epsilon, pairs, delta, setting,

@@ -30,7 +30,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
-# `recipe` without the claims to be attacked by tables of canaries, which `_canaries` makes.
+# `recipe` without claims to be attacked by tables of canaries: `_canaries` makes these claims.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
@@ -45,12 +45,12 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     yield from recipe("dp_sgd", [{"n_epochs": 1, "batch_rate": 0.5}])
-    # This pair has many records: with few, all bins are rare, and the model would not depend on
-    # records.
+    # Attack with a pair of tables of many records: with few records, all bins would be rare, and
+    # the model would not depend on the records.
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 300, *canary)
-    # Two fitted states of AIM are almost never equal, so the attack also compares scores.
+    # Two fits of AIM almost never have equal fitted states, so the attack also compares scores.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
         yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 900, *many)

@@ -27,8 +27,8 @@ MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
     """Return the probability of every transcript, which is a sequence of `n_rounds` votes.
 
-    `choose(votes)` returns the probabilities of the next vote after earlier votes (sorted, as their
-    order must not matter).
+    `choose(votes)` returns the probability of each possible next vote, given the earlier votes. The
+    earlier votes are sorted, as their order must not matter.
     """
     by_votes: dict[tuple[int, ...], Floats] = {}
     histories: list[tuple[int, ...]] = [()]
@@ -77,14 +77,17 @@ def sample_picks(
 def sample_transcripts(
     learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Train `n` times; return each transcript, encoded as one integer (for small domains): (n,)."""
+    """Train `n` times; return each transcript as one integer: (n,).
+
+    The domain must be small, so that these integers do not overflow.
+    """
     picks = sample_picks(learner, side, n, rng)
     n_literals = 2 * int(side.n_bins.sum()) + 2
     return picks @ n_literals ** np.arange(picks.shape[1] - 1, -1, -1)
 
 
 def large_balance(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of equal records, with nearly balanced labels and the size of `target`.
+    """Return a pair of tables as large as `target`: equal records, nearly balanced labels.
 
     One label is so much more frequent that all rounds choose the other label with a probability of
     only about 2 %: rare enough to show the effect of one record, and frequent enough to count.

@@ -34,24 +34,24 @@ SMALL = 200
 
 
 def several(c: Claim, target: Target) -> list[Pair]:
-    """Return five pairs for any learner, as different learners fail on different pairs.
+    """Return five pairs of tables for any learner, as different learners fail on different pairs.
 
-    The tables of the five pairs have: a single record; two records, one of which swaps its values;
-    equal records with balanced labels; equal records that a model can predict without an error on
-    one side only; distinct records in three bins.
+    The tables of pair 1 have a single record. Pair 2 has two records, one of which swaps its
+    values. Pair 3 has equal records with balanced labels. Pair 4 has equal records, which a model
+    can predict without an error on one side only. Pair 5 has distinct records in three bins.
     """
     flips = flipped_balance(9, 0), flipped_constant(6)
     return [lone_record(3), cross_columns(), *flips, three_codes()]
 
 
 def three_codes() -> Pair:
-    """Return a pair of five distinct records in three bins; one record moves to the last bin."""
+    """Return a pair of tables of five distinct records in three bins; one moves to the last bin."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
     return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def of_three_classes(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of four records of three classes; one record moves to another bin and class."""
+    """Return a pair of tables of four records in three classes; one changes its bin and class."""
     others = [((0,), 0), ((1,), 1), ((2,), 2)]
     name = "three classes, a record that moves"
     return [replace_record(name, ((0,), 0), ((2,), 1), others, (3,))]
@@ -78,12 +78,15 @@ def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair for 1-rules with 4 records, so that the worst outcome is frequent."""
+    """Return the worst pair of tables of 4 records for 1-rules.
+
+    With so few records, the outcome of largest loss is frequent.
+    """
     return [flipped_constant(4)]
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair in which a label flips, of a record whose bins many other records share.
+    """Return a pair of tables: one label flips, and many other records share the record's bins.
 
     In each column, a different group of equal records has the bin of the flipped record. The groups
     have balanced labels, and are so large that noise hardly changes their sums; an even larger
@@ -99,7 +102,10 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of `SMALL` records of `target`; the label of one, in the rarest bins, flips."""
+    """Return a pair of tables of `SMALL` records of `target`; one label flips.
+
+    The record with this label is in the rarest bin of each column.
+    """
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
@@ -115,7 +121,10 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of 400 equal records; one label flips. Counts are larger than their noise."""
+    """Return a pair of tables of 400 equal records; one label flips.
+
+    The counts are larger than the noise that is added to them.
+    """
     return [flipped_balance(400, 0)]
 
 
@@ -136,16 +145,16 @@ COPIES = 400
 
 
 def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of many records; one record changes its bins in all columns, and its label.
+    """Return a pair of tables of many records, which differ in one record.
 
-    There are enough records for trees to grow. On each level this record leaves one node and enters
-    another.
+    This record has other bins in all columns, and the other label, in the second table. There are
+    enough records for trees to grow. On each level, the record leaves one node and enters another.
     """
     return _move_between_leaves([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of four records; one record moves to another leaf.
+    """Return a pair of tables of four records; one record moves to another leaf.
 
     With so few records, noise that depends on the size of a node would reveal the move.
     """
@@ -159,7 +168,7 @@ def _move_between_leaves(others: Sequence[Row], copies: int) -> list[Pair]:
 
 
 def one_more(c: Claim, target: Target) -> list[Pair]:
-    """Return an add-remove pair of seven and of eight equal records."""
+    """Return an add-remove pair: a table of seven equal records, and a table of eight."""
     return [add_record(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
 
 
@@ -180,7 +189,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs: a record moves alone, among equal records, or among different records."""
+    """Return three pairs of tables: a record moves alone, among equal or among other records."""
     among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
     beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
     return [
@@ -191,7 +200,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair of eight records; one moves, whose label the public column contradicts.
+    """Return a pair of tables of eight records; the public column predicts the moved one wrongly.
 
     A boosted learner that starts from the public column gives this record most of the weight.
     """

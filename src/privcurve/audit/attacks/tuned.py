@@ -25,7 +25,7 @@ from privcurve.privacy.budget import PROVED
 from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
-# Number of scores, evenly spread over all likely ones, at which densities are compared.
+# Number of scores at which densities are compared; they are spread evenly over all likely scores.
 _SCORES = 400
 
 DELTAS = (1e-5, 1e-2)
@@ -78,7 +78,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs that differ in one label; labels are balanced, or mostly positive."""
+    """Return three pairs of tables; one label flips, and labels are balanced or mostly positive."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 

@@ -33,7 +33,8 @@ MAX_CALLS = 512
 _ROUNDING = 1e-13
 
 
-# The number of grid steps in ε₀ for up to so many calls: fewer for many calls, to limit the time.
+# Pairs (k, steps): for up to k calls, ε₀ is divided into this number of grid steps. More calls get
+# fewer steps, to limit the time.
 STEPS = ((8, 256), (64, 64), (128, 32), (256, 16), (MAX_CALLS, 8))
 
 
@@ -66,7 +67,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         reach -= steps
-        # The new values can be positive only at the first points, with s < played · ε₀.
+        # The new values can be positive only at the first `alive` points, where s < played · ε₀.
         alive = math.ceil((played * bounded_range - epsilon) / h) + reach
         values = step_back(values, chance, bounded_range, min(2 * reach + 1, alive))
         values = np.concatenate([values, np.zeros(2 * reach + 1 - values.size)])

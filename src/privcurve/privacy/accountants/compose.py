@@ -101,10 +101,11 @@ class Accountant:
     delta: Callable[[Costs, float], float] | None = None
     # Whether the accountant uses only the pure ε of each call.
     pure: bool = False
-    # Whether δ must be above 0. The accountants in `ACCOUNTANTS` that allow δ = 0 add up pure ε: so
-    # their result is in proportion to the noise rates.
+    # Whether δ must be above 0. The accountants in `ACCOUNTANTS` that allow δ = 0 add up the pure ε
+    # of the calls. So their result is proportional to the noise rates (1/noise scale).
     needs_delta: bool = True
-    # Whether the search for noise tries the accountant; False if another accountant is never worse.
+    # Whether the search for noise tries this accountant. It is False if another accountant never
+    # returns a larger ε.
     best: bool = True
     # Whether an evaluation takes milliseconds. Then the search starts at the result of faster
     # accountants, to save evaluations.
@@ -118,7 +119,7 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return a number that is ≤ 0 if costs are within (ε, δ), and grows with noise rates."""
+        """Return a number that grows with noise rates; it is ≤ 0 if costs are within (ε, δ)."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
@@ -156,7 +157,7 @@ def _mu(costs: Costs) -> float:
 
 
 def _batches_delta(costs: Costs, epsilon: float) -> float:
-    """Return an upper bound on δ(ε) of Gaussian calls, of which some are on batches.
+    """Return an upper bound on δ(ε) of Gaussian calls, some of which read only a Poisson batch.
 
     The bound is never above δ(ε) of the same calls on all records.
     """
@@ -232,10 +233,10 @@ ACCOUNTANTS = (
 
 
 def selection_accountant(runs: selection.Runs) -> Accountant:
-    """Return the accountant of private selection, which composes the costs of one run to ε of all.
+    """Return the accountant of private selection, which computes ε of all runs from costs of one.
 
-    The ε of a run is the sum of ε over its steps; for δ > 0, the sum of ρ is used instead if it
-    gives a smaller ε (docs/tuning.md).
+    The accountant adds up the ε of the steps of a run. For δ > 0, it also adds up their ρ (zCDP),
+    and returns the smaller of the two resulting ε (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:

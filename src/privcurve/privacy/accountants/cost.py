@@ -56,7 +56,7 @@ class Cost:
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
         if self.kind == LAPLACE_KIND:
-            # Tight for one number, and valid for vectors: docs/proofs.md, 'Laplace noise'.
+            # The smallest ρ for one number, and valid for vectors: docs/proofs.md, 'Laplace noise'.
             return self.amount + arithmetic.expm1(-self.amount)
         return (self.amount * self.amount) / 2.0
 

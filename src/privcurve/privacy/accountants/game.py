@@ -47,7 +47,7 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
 
 @compiled
 def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
-    """Return, for each of `size` points s, the maximum over the grid t = 0, h, …, ε₀."""
+    """Return V_j at `size` points s, with the supremum over the grid t = 0, h, …, ε₀ alone."""
     steps = len(chance) - 1
     after = np.zeros(size)
     for j in range(steps + 1):
@@ -94,14 +94,18 @@ def _pieces_with_peaks(
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Find the maxima inside pieces; return piece, i, (j + 1)h − t and t − ε₀ of each maximum."""
+    """Find the maxima inside pieces.
+
+    Returns, for each maximum: its piece, the index i of its point s, (j + 1)h − t, and t − ε₀.
+    """
     h = bounded_range / steps
     most = 2 * len(pieces)
     inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     to_end, to_range = np.empty(most), np.empty(most)
     n = 0
     for k in range(len(pieces)):
-        # The maximum is at eᵗ = √(A/B), which is inside (jh, (j + 1)h) for at most two j's.
+        # For each j, the maximum is at eᵗ = √(A/B). This t is inside (jh, (j + 1)h) for at most two
+        # values of j.
         ratio = (log_ratios[k] + bounded_range) / h
         lower = np.floor(ratio)
         for j in (lower, lower + 1.0):

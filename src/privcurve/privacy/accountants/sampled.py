@@ -21,10 +21,11 @@ from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import SAMPLED_KIND, SAMPLED_OPPOSITE_KIND, Costs
 
-# Grid steps per standard deviation of a loss: rounding then adds at most 1/1024 to its variance.
+# Grid steps per standard deviation of a privacy loss. Rounding a loss to the grid raises its
+# variance by at most 1/1024 of the variance.
 FINENESS = 16
-# The grid has the losses of all answers that are at most UP standard deviations above the mean of
-# the noise, and at most DOWN below it.
+# The grid has the privacy losses of the answers from DOWN standard deviations below the mean of the
+# noise to UP standard deviations above it.
 UP, DOWN = 12.0, 10.0
 # If c (sensitivity/σ of a call) or ε is larger, the result is the trivial bound 1.
 MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
@@ -64,9 +65,9 @@ def sampled_delta(costs: Costs, epsilon: float) -> float:
         calls.append((cost.rate if is_sampled else 1.0, shift, cost.count))
     if epsilon > MOST_EPSILON or any(shift > MOST_SHIFT for _, shift, _ in calls):
         return 1.0
-    # A pair says whether the differing record is in the first table (1 or 0), and whether it is in
-    # the second. A replaced record is in both, with other values. An added record is in one of
-    # them: both orders are tried.
+    # The items of a pair say whether the differing record is in the first table, and whether it is
+    # in the second (1: yes). A replaced record is in both, with other values. An added record is in
+    # one of them: both orders are tried.
     sides = ((1, 1),) if opposite else ((1, 0), (0, 1))
     return max(_delta(calls, epsilon, side) for side in sides)
 
@@ -117,10 +118,10 @@ def _delta(
 def _reach(
     moments: Moments, epsilon: float, near: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return two distances from ε, below and above, within which the tilted distribution is.
+    """Return how far the tilted distribution of the total loss reaches below and above ε.
 
-    A probability of at most e^`BEYOND` lies farther away on each side, by Chernoff bounds at a few
-    other tilts. `near` is a result of `_tilt`.
+    A probability of at most e^`BEYOND` lies beyond each of the two distances, by Chernoff bounds at
+    a few other tilts. `near` is a result of `_tilt`.
     """
     tilt, log_total, spread = near
     down = up = math.inf
@@ -165,7 +166,7 @@ def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None
 
     Returns the tilt, ln Σ mass·e^(tilt·loss), and the standard deviation of the tilted loss; or
     None if the probability of a loss of at least ε is below e^`NOTHING`. The bound on δ is valid
-    for any tilt, so the search may end at a tilt whose mean is not near.
+    for any tilt, so the search may end at a tilt whose mean is not near ε.
     """
     tilt, low, high = 0.0, 0.0, math.inf
     for _ in range(MOST_TILTS):

@@ -27,7 +27,7 @@ CURVATURE = 0.25
 
 PROOF = "docs/proofs.md, 'Box noise'"
 
-# The `what` of the ledger entry of a minimisation.
+# The name (`what`) of the ledger entry that pays for minimising a perturbed objective.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
@@ -78,7 +78,7 @@ def perturb_objective(
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
-    # The limit 100 avoids an overflow: with so large an exponent, nearly any penalty is enough.
+    # The limit 100 avoids an overflow of exp. At this limit, the needed penalty is nearly 0.
     needed = CURVATURE * square_norm / arithmetic.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
     for_noise = epsilon - arithmetic.log1p(CURVATURE * square_norm / penalty)
@@ -139,8 +139,8 @@ class Perturbation:
         """Return diffprivlib's objective (published), or a variant with a valid proof (proved)."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
-        # Scale rows to the norm 1. With this C, the model is the same without noise: coefficients
-        # are √n_columns times larger.
+        # Scale rows to the norm 1. Coefficients are then √n_columns times larger, so C is
+        # multiplied by n_columns: without noise, the model remains the same.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, PROVED)
 
     def _epsilon_left(self, epsilon: float) -> float:
@@ -167,8 +167,8 @@ class Perturbation:
         """Return the ε that the argument of Chaudhuri et al. proves for this noise and penalty.
 
         The noise costs ε'. If the record x replaces another one, the Jacobian of the map from
-        minimum to noise changes by at most the factor 1 + c·xᵀH⁻¹x, where c is `CURVATURE` and H
-        has the penalties: α + nΔ for a coefficient, and nΔ for an intercept.
+        minimum to noise changes by at most the factor 1 + c·xᵀH⁻¹x. Here c is `CURVATURE`, and H is
+        the diagonal matrix of the penalties: α + nΔ for a coefficient, and nΔ for an intercept.
         """
         extra = self.extra_penalty(epsilon)
         change = self.n_columns * (self.value * self.value) / (1 / self.C + extra)

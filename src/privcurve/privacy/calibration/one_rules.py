@@ -44,7 +44,7 @@ class OneRuleNoise:
 
 
 # The cache saves time in cross-validation: folds of equal size have the same arguments. It is
-# large, as LazyBB's grid has thousands of settings.
+# large, as LazyBB's grid of hyperparameters has thousands of settings.
 @lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
@@ -117,8 +117,8 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # The privacy loss of a choice has the bounded range 2ηζ, even in the published calibration,
-    # which charges ε = 4ηζ.
+    # The privacy loss of a choice lies in an interval of length 2ηζ (its bounded range). This also
+    # holds for the published calibration, although it charges ε = 4ηζ.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(

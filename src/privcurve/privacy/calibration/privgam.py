@@ -29,20 +29,20 @@ SOURCE = "docs/proofs.md, 'PrivGAM'"
 # noise, and it does not change the decisions of a model (docs/privgam.md).
 CLIP = 0.5
 
-# Range of the change of a column's score between neighbours, from −1 to 1. Source: docs/proofs.md,
-# 'PrivGAM', 7 (proved).
+# Range of the change of a column's score between neighbours: the change is a number from −1 to 1.
+# Source: docs/proofs.md, 'PrivGAM', 7 (proved).
 SCORE_RANGE = 2.0
 
 # Residuals are rounded to multiples of 2^-bits. More than MOST_BITS bits would gain nothing; with
 # fewer than LEAST_BITS bits, the rounding would be too coarse.
 MOST_BITS = 30
 LEAST_BITS = 8
-# Maximum number of records: so sums stay below 2^61 in units of 2^-30, and fit in 64 bits with
-# noise.
+# Maximum number of records. Up to this number, sums in units of 2^-30 are at most 2^61, so that
+# sums with noise fit in 64 bits.
 MOST_RECORDS = 2**31
 
-# The sources of the public datasets that trained the network (docs/privgam.md). PrivGAM's settings
-# are not independent of these records, which the statement must say.
+# The sources of the public datasets that trained PrivGAM's network (docs/privgam.md). PrivGAM's
+# settings depend on the records of these datasets, which the statement must say.
 SET_ON = (
     "adult",
     "bank",

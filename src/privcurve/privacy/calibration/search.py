@@ -17,12 +17,13 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# The accountants that the search tries, in this order; it takes the first of equally good ones.
+# The accountants that the search tries, in this order. If several are equally good, it takes the
+# first of them.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """The largest allowed factor on the amounts of costs, and the accountant that allows it."""
+    """The largest factor on the amounts of costs that a budget allows, and the accountant used."""
 
     scale: float
     accountant: str
@@ -61,7 +62,7 @@ def _largest_scale(
 ) -> float:
     if not chosen.needs_delta:
         return epsilon / chosen.compose(costs, delta)
-    # The first guess assumes that ρ grows like scale², and that zCDP is converted simply.
+    # The first guess assumes that ρ grows like scale², and that ε = ρ + 2√(ρ ln 1/δ).
     root = math.sqrt(arithmetic.log(1 / delta))
     guess = (math.sqrt(root * root + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1

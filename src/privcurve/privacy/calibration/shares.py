@@ -44,8 +44,8 @@ class SharedBudget:
         """Return the ledger entry of a release or a choice that a share pays for."""
         if self.pure:
             return announced.entries(share * self.amount, True)[0]
-        # For a release the amount is sensitivity/σ; for a choice, which may cost as much, it is the
-        # bounded range.
+        # The amount of a release is sensitivity/σ. The amount of a choice is its bounded range,
+        # which is twice as large for the same ρ.
         amount = math.sqrt(share) * self.amount * (2 if announced.score_range else 1)
         return announced.entries(amount, False)[0]
 

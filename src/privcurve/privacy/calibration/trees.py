@@ -18,7 +18,7 @@ from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, T
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
-# Values of `leaves`: the leaves of a tree contain labels or 1-rules.
+# Values of the parameter `leaves`: whether the leaves of a tree contain labels or 1-rules.
 LABELS = "labels"
 RULES = "rules"
 
@@ -26,8 +26,9 @@ RULES = "rules"
 # disjoint records, so the ledger charges their choices (or labels) only once.
 NODES = "the nodes of a tree's level"
 
-# Share of ε that splits get if δ = 0. Among 0.4, 0.5, … 0.8, it was the best overall for trees of 2
-# to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
+# Share of ε that the splits of a tree get if δ = 0, by the value of `leaves`. Of 0.4, 0.5, … 0.8,
+# this share was the best overall in cross-validation on Adult, for trees of 2 to 4 levels at ε =
+# 0.1, 1 and 3.
 SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
 
 SOURCE = "docs/proofs.md, 'LazyBB: first rounds' and 'LazyBB: trees'"
@@ -42,11 +43,13 @@ class TreeNoiseRates:
     # (n_rounds,), read-only: η_t, the factor of the criterion in the score of a split in round t;
     # infinite at ε = ∞.
     rates: Floats
-    # (n_rounds,), read-only: the factor of a leaf's margin, to which noise of scale 1 is added.
+    # (n_rounds,), read-only: the factor of a leaf's margin in round t; noise of scale 1 is added to
+    # the product.
     label_rates: Floats
     mechanism: str  # the mechanism of the splits
     label_noise: str  # the mechanism of the labels
-    # Whether the last level has 1-rules in place of splits and labels; `label_rates` has their η_t.
+    # Whether the last level has 1-rules in place of splits and labels; `label_rates` then has the
+    # η_t of these 1-rules.
     rules: bool
     # Whether weights are divided by their sum (published), or by κn, with the density κ (proved).
     normalise: bool

@@ -12,7 +12,7 @@ CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 def impurity(q: float, criterion: str) -> float:
     """Evaluate a split criterion G at the share q of one label; its maximum is 1.
 
-    ``root_gini`` is Matsushita's.
+    ``root_gini`` is Matsushita's criterion, 2√(q(1 − q)).
     """
     _check_criterion(criterion)
     if criterion == "gini":

@@ -22,7 +22,7 @@ ONE_RULE_PROVED = 2.0
 # 'LazyBB: trees').
 TOP_DOWN_SPLIT = 8.0
 
-# The share by which floating-point rounding may raise a weight above its maximum; ζ covers it.
+# Floating-point rounding may raise a weight above its maximum by this share; ζ covers the excess.
 DENSITY_TOLERANCE = 1e-9
 
 # Maximum relative increase of a sensitivity by the rounding of weights to multiples of a unit;
