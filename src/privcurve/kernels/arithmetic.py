@@ -158,7 +158,7 @@ def _split_normal(x: float) -> tuple[int, float]:
 def _split(x: float) -> tuple[int, float]:
     """Return k and f as `_split_normal` does, for any finite x above 0."""
     if x < _LEAST_NORMAL:
-        k, f = _split_normal(x * 18014398509481984.0)  # multiply by 2^_UP: a normal number
+        k, f = _split_normal(x * 18014398509481984.0)  # x · 2^_UP is a normal number
         return k - _UP, f
     return _split_normal(x)
 

@@ -48,7 +48,7 @@ class Weighing(NamedTuple):
     step: int  # number of levels per correct vote
     density: float  # κ
     learning_rate: float  # λ/step: the learning rate per level
-    unit: int  # the integer for a weight of 1
+    unit: int  # the integer that represents a weight of 1
     normalise: bool  # whether errors are divided by the sum of weights, or by κn
 
 

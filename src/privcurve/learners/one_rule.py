@@ -42,7 +42,7 @@ class VoteModel:
     ``-votes`` if it is not.
     """
 
-    votes: tuple[Vote, ...]  # bins with a sum other than 0, the largest absolute sum first
+    votes: tuple[Vote, ...]  # bins whose votes do not cancel, the largest absolute sum first
     constant: int  # sum of the votes of the 1-rules that predict one label for all rows
     # The 1-rule (literal) of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]

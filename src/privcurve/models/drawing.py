@@ -18,7 +18,8 @@ from privcurve.numerals import two_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Maximum number of categories in a panel, and of characters in the name of a category.
+# Maximum number of categories in a panel, and of characters in the name of a category, which
+# limits the space that labels need.
 MOST_CATEGORIES, LONGEST_NAME = 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.8, 3
 # Maximum height of the grey area that shows numbers of people, as a share of a panel's height.

@@ -299,7 +299,7 @@ class Effects:
     constant: Floats  # (n_outputs,): the mean score
     # For each column, an array (n_outputs, n_bins): what each bin adds to the score, with mean 0.
     values: tuple[Floats, ...]
-    importances: tuple[float, ...]  # for each column, the mean absolute effect
+    importances: tuple[float, ...]  # for each column, the mean absolute effect of its bins
     is_sum: bool  # whether the score is the sum of the constant and the values
 
     @classmethod

@@ -160,7 +160,7 @@ class Column(NamedTuple):
 
     places: Ints  # (n_bins,): the place (merged bin) of each bin
     counts: Floats  # (n_places,): the noisy count of each place
-    variances: Floats  # noise variance of each count, in units of the variance of one bin
+    variances: Floats  # noise variance of each count, relative to a single bin's count
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:

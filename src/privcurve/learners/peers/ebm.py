@@ -116,7 +116,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier, DPEBM
             self.model_ = model.fit(rows, labels)
         # The seed determines all noise, so it must not remain in the model.
         self.model_.random_state = None
-        # Leave out the first and the last score of a column: missing and unknown values have them.
+        # Leave out the first and the last score: they are for missing and unknown values.
         used = [len(set(scores[1:-1].tolist())) > 1 for scores in self.model_.term_scores_]
         self.n_features_used_ = sum(used)
         return self._statement()

@@ -60,10 +60,11 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     """
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
-    # The learner's classes are 0 and 1, but the domain's names say that 1 (or true) comes first.
+    # `turned`: whether the domain has the classes in another order. For the classes 0 and 1, this
+    # is so if its names say that 1 (or true) comes first.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    # More than two classes from `y` are sorted, but the domain may have the same names in another
-    # order.
+    # More than two classes that come from `y` are sorted, but the domain may have the same names in
+    # another order.
     if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)

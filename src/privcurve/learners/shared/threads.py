@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-# The controller limits only libraries that are already loaded: load BLAS and scikit-learn's OpenMP.
+# threadpoolctl limits only libraries that are already loaded: load BLAS and scikit-learn's OpenMP.
 import scipy.linalg  # noqa: F401
 import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
