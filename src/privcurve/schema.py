@@ -15,8 +15,8 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# If there are more known words, :func:`suggestion` suggests none: a comparison with ten thousand
-# words takes a second.
+# If there are more known words than this, :func:`suggestion` suggests none of them: a comparison
+# with ten thousand words takes a second.
 MOST_COMPARED = 1000
 
 

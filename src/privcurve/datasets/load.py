@@ -396,9 +396,10 @@ def _find_clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return a note for each column and part whose share of clipped values is above :data:`NOTED`.
+    """Return a note for each column with a share of clipped values above :data:`NOTED`.
 
-    `facts` is the result of :func:`privcurve.datasets.facts`.
+    Training and test records get separate notes. `facts` is the result of
+    :func:`privcurve.datasets.facts`.
     """
     columns = Domain.from_dict(facts["domain"]).columns
     ends = {column.name: column.format_bounds(DIGITS) for column in columns if column.bounds}

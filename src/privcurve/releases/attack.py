@@ -241,7 +241,7 @@ def _statistics(
 ) -> Iterator[float]:
     """Yield a statistic of each of `n` fits.
 
-    It is the score that the fitted model gives to the canary for the second label.
+    The statistic is the score that the fitted model gives to the canary for the second label.
     """
     for model in fits(estimator, side, n, rng):
         score = model.score_codes(codes[None])[0]

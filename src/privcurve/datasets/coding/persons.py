@@ -20,7 +20,7 @@ _SHOWN = 3
 def is_nobody(name: str) -> bool:
     """Return whether a name conventionally means a missing value (``nan``), or is invisible.
 
-    As a name, such a text would join the records of several persons.
+    If such a text counted as a name, the records of several persons would belong to one person.
     """
     return _fold(name) in MISSING_WORDS
 

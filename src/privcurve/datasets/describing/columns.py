@@ -38,7 +38,8 @@ _LONGEST = 30
 # Whole numbers may be codes of categories if a column has at most this many distinct values.
 _CODES = 30
 
-# Words that denote two classes by convention: pairs (words of the negative class, of the positive).
+# Words that denote two classes by convention: pairs (words for the negative class, words for the
+# positive class).
 PAIRS = (
     (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
     (("nein",), ("ja",)),
@@ -107,8 +108,8 @@ class Proposal:
     summary: str = ""  # a summary of the values, shown to the owner
     largest: float = 0.0  # largest absolute value of numbers
     is_whole: bool = False  # whether all numbers are whole
-    # In a text column, the most frequent texts. In a numeric column whose numbers may be codes of
-    # categories, all values. In other columns, nothing.
+    # The most frequent texts of a text column, or all values of a numeric column whose numbers may
+    # be codes of categories. Empty for other columns.
     words: frozenset[str] = frozenset()
     # Whether the column may name persons with several records each; ε should then protect persons.
     is_person: bool = False
@@ -149,7 +150,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
-    """Propose the description of a column of conventional words, such as yes and no; else None."""
+    """Propose the description of a column of words such as yes and no; None for other columns."""
     words = {normalize_word(text) for text in profile.values}
     if profile.more or len(words) > 6:
         return None
@@ -167,7 +168,7 @@ def _propose_convention(name: str, profile: Profile) -> Proposal | None:
 
 
 def normalize_word(text: str) -> str:
-    """Return a text in lower case; a whole number without a decimal part (3.0 becomes 3)."""
+    """Convert a text to lower case, and drop the decimal part of a whole number (3.0 becomes 3)."""
     return strip_point(text).casefold()
 
 

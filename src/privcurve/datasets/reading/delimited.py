@@ -70,7 +70,7 @@ def read(
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
     pieces = files.pieces_of(stream, parser.encoding)
-    # Progress is measured in bytes. The unpacked size of a packed file is unknown: 0.
+    # Progress is measured in bytes. The unpacked size of a packed file is unknown, so `size` is 0.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
@@ -382,7 +382,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
     """Detect the separator that splits the most lines into equally many fields.
 
     Returns the separator, and the first two records. Raises DatasetError if no separator splits the
-    first line into several fields, as many as most lines have.
+    first line into as many fields as most lines, and into at least two.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None

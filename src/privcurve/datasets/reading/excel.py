@@ -119,7 +119,7 @@ def read(
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
     """Return the first two non-blank rows of a sheet, and the names of all sheets.
 
-    The name of this sheet comes first. Raises DatasetError if the sheet is empty.
+    The name of the loaded sheet comes first. Raises DatasetError if the sheet is empty.
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)

@@ -143,7 +143,7 @@ class Format:
 
     parser: dict[str, Any]  # the content of `parser` in a description
     fields: tuple[str, ...]  # distinct names of the fields, in order
-    # The names in the header of the file, which may be equal or empty; () without a header.
+    # The names in the header of the file; names may repeat or be empty. () without a header.
     names: tuple[str, ...] = ()
     # Names of the columns that are not read because they contain lists or objects (Parquet).
     nested: tuple[str, ...] = ()
