@@ -115,8 +115,8 @@ def private_methods(request: OutputRequest) -> list[str]:
 def method_titles(request: OutputRequest) -> dict[str, str]:
     """Return a title for each method that distinguishes it from the other methods.
 
-    If methods differ in calibration, in δ, or in the way in which hyperparameters were chosen, their
-    titles say so.
+    If methods differ in calibration, in δ, or in the way in which hyperparameters were chosen,
+    their titles say so.
     """
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
