@@ -130,7 +130,7 @@ class Claim:
     def statement(self, side: Records) -> PrivacyStatement:
         """Fit the learner to `side`, and return the fit's privacy statement.
 
-        Raises ValueError if its ε, δ or neighbouring relation differs from this claim.
+        Raises ValueError if the statement's ε, δ or neighbouring relation differs from the claim's.
         """
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)

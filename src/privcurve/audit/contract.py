@@ -171,7 +171,7 @@ class Verdict:
     # Largest change divided by its bound, and ledger entry, by a call's name without numbers.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0  # number of pairs that could be trained
-    refusal: str = ""  # why the learner refused to train on both sides of the other pairs
+    refusal: str = ""  # why the learner refused to train on pairs that `n_pairs` leaves out
     unseen: str = ""  # which answers of the fits the replay could not prescribe
     derived: bool = True  # whether each statement has the status `derived`
 
@@ -451,7 +451,7 @@ def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
     learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
 
     def scripted(stream: np.random.Generator) -> Curator:
-        # A fit's stream depends on the number of records: if it is private, streams may differ.
+        # A fit's stream depends on the number of records: under add-remove, streams may differ.
         if case.neighbours != ADD_REMOVE:
             curator.stream = repr(stream.bit_generator.state)
         return curator
@@ -503,7 +503,7 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
     """Yield random pairs of neighbouring tables, most of them with one or two records.
 
-    In every other pair of more than two records, consecutive equal records form one row.
+    In every second pair with more than two records, consecutive equal records form one row.
     """
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]

@@ -1,4 +1,4 @@
-"""The cases of the contract: settings that cover all mechanism calls of each learner."""
+"""List the cases of the contract: settings that cover all mechanism calls of each learner."""
 
 from __future__ import annotations
 

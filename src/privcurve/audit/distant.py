@@ -72,10 +72,10 @@ def distant_tables(
 ) -> Iterator[tuple[Records, Records]]:
     """Yield three pairs of tables with `n` records each.
 
-    The first pair has a table of equal records and a table of random records. The second pair has
-    equal records of another class, and random records of one class. The third pair has two random
-    tables. Under private-columns, both tables have the same public values. Under add-remove, the
-    second table has half as many records or, in the first pair, none.
+    The first pair has a table of equal records and a table of random records. The second pair has a
+    table of equal records of the last class, and a table of random records of the first class. The
+    third pair has two random tables. Under private-columns, both tables have the same public
+    values. Under add-remove, the second table has half as many records or, in the first pair, none.
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)

@@ -147,7 +147,7 @@ def replace_record(
 
 
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
-    """Yield every pair of neighbours of n records over a small domain.
+    """Yield every pair of neighbouring tables of n records over a small domain.
 
     A record is any combination of bins and label. Tables with the same records in another order
     count as one table. Each pair of tables occurs once, not again with swapped sides.
@@ -161,7 +161,7 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
 
 
 def flipped_constant(n: int) -> Pair:
-    """Return n equal records with the label +1, and the same records with one label flipped.
+    """Return a pair of tables: n equal records with the label +1; one label flips.
 
     This is the worst pair for one private 1-rule (docs/proofs.md, 'LazyBB: 1-rules'): each literal
     has an error of 0 or 1 on the left, and of 1/n or 1 − 1/n on the right.
@@ -189,7 +189,7 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 
 
 def cross_columns() -> Pair:
-    """Return a pair: two records in two columns of two bins; one record swaps its two values.
+    """Return a pair of tables: two records in two columns of two bins; one swaps its two values.
 
     The positive record is in bin 0 of both columns. The negative record is in bins 0 and 1 on the
     left side, and in bins 1 and 0 on the right side. So the second column separates the labels on
@@ -202,7 +202,7 @@ def cross_columns() -> Pair:
 
 
 def lone_record(n_codes: int = 2) -> Pair:
-    """Return a pair of one positive record: in the first bin on the left, in the last on the right.
+    """Return a pair of tables of one positive record: in the first bin (left), or the last (right).
 
     Learners predict the negative class for bins without records. So a model predicts the positive
     class only for the first bin if it is fitted to the left side, and only for the last bin if it

@@ -461,8 +461,8 @@ class Account:
     def _check_parties(self, statement: PrivacyStatement) -> None:
         """Check that all parties made the same calls, and only announced ones.
 
-        In published protocols, a message may name no ledger entry. Such a message is not compared
-        with the ledger, and not all parties need to make the same calls.
+        Less is checked for published protocols: a message may name no ledger entry, and parties may
+        make different calls.
         """
         whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == PROVED

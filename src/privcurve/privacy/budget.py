@@ -1,4 +1,4 @@
-"""Terms of a guarantee: neighbouring relations, calibrations, and the check of ε and δ."""
+"""Define the terms of a guarantee: neighbouring relations and calibrations; check ε and δ."""
 
 from __future__ import annotations
 

@@ -481,7 +481,7 @@ class Curator(Account):
         return np.asarray(self._open(exact), dtype=np.float64)
 
     def _require_whole(self, call: Call, exact: Any) -> Ints:
-        """Return exact integers; refuse other numbers: integer noise would reveal fractions."""
+        """Return exact integers; refuse other numbers: integer noise would not hide fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
             raise DoorError(f"exact values must be integers for integer noise; got {values.dtype}")

@@ -1,4 +1,4 @@
-"""Exact samplers: integer noise and choices from fair bits and integers alone.
+"""Draw integer noise and choices exactly, from fair bits and integers alone.
 
 A mechanism with integer sums and this noise is exactly the mechanism of its proof: no number that
 depends on a record is rounded. The remaining assumption is that NumPy's generator yields

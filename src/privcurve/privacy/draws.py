@@ -1,4 +1,4 @@
-"""Noise from random words: the same numbers on every machine.
+"""Draw noise from random words: the same numbers on every machine.
 
 NumPy's own samplers use logarithms and powers of the C library, whose last bits depend on the
 machine. Apart from these bits, the samplers here draw the same numbers as NumPy's, in the same

@@ -1,4 +1,4 @@
-"""The privacy statement of a fitted learner, and its ledger."""
+"""Define the privacy statement of a fitted learner, and its ledger."""
 
 from __future__ import annotations
 

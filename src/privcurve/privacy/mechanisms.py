@@ -1,4 +1,4 @@
-"""The randomised mechanisms: the sampler, the probabilities and the cost of each.
+"""Define the randomised mechanisms: the sampler, the probabilities and the cost of each.
 
 `MECHANISMS` lists them by name: learners draw noise by these names, and ledgers contain them.
 All except the vectors of objective perturbation are *noise added to a number*: a choice takes the

@@ -231,7 +231,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             self._refuse(what)
 
     def _rows_left(self, axis: Any, keepdims: bool) -> int | None:
-        """Return the axis of rows that is left after a reduction over `axis`; None if none is."""
+        """Return the axis of rows after a reduction over `axis`; None if it is reduced, too."""
         if self._rows is None or axis is None:
             return None
         axes = {one % self.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}

@@ -1,4 +1,4 @@
-"""Private selection: the cost of the best of a random number of runs, and the budget of a run.
+"""Compute the cost of private selection (the best of several runs), and the budget of a run.
 
 A run is a mechanism with totally ordered outputs. The run is repeated K times, each time with new
 random numbers. Only the best output is released; K and the other outputs stay secret. K has a

@@ -1,4 +1,4 @@
-"""The total cost of the calls of a ledger."""
+"""Compute the total cost of the calls of a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums over records with known sensitivity, and public linear functions of sums.
+"""Define sums over records with known sensitivity, and public linear functions of sums.
 
 docs/proofs.md, 'Derived sensitivities', D9 to D11, has the rules.
 """
@@ -63,7 +63,7 @@ class Bounds(NamedTuple):
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:
-        """Return these bounds; raise ValueError if some are beyond `LEAST` and `MOST`, or NaN."""
+        """Return these bounds; raise ValueError if one is NaN, or beyond `LEAST` or `MOST`."""
         for moves in (self.size, self.change):
             entries = moves.entries
             inside = (entries == 0) | ((entries >= LEAST) & (entries <= MOST))

@@ -129,11 +129,11 @@ def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
-    """Return the pair that attains the sensitivity of a split (docs/proofs.md, 'LazyBB: trees').
+    """Return the pair of tables that attains the sensitivity of a split.
 
-    A label flips. Then a child of the split by the first column becomes pure, and a pure child of
-    the split by every other column becomes impure. All columns but the first are equal, so that the
-    tree almost certainly splits by one of them.
+    Source: docs/proofs.md, 'LazyBB: trees'. A label flips. Then a child of the split by the first
+    column becomes pure, and a pure child of the split by every other column becomes impure. All
+    columns but the first are equal, so that the tree almost certainly splits by one of them.
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
@@ -216,7 +216,7 @@ def flipped_label(c: Claim, target: Target) -> list[Pair]:
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
-    """Return a pair in which a positive record moves from bin 1 to bin 0.
+    """Return a pair of tables in which a positive record moves from bin 1 to bin 0.
 
     Twenty other records have positive labels in bin 1 and negative labels in bin 0. So all
     teachers of PATE change their votes about the moved record from positive to negative.

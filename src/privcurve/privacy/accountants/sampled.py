@@ -53,7 +53,7 @@ class _Part(NamedTuple):
 
 
 def sampled_delta(costs: Costs, epsilon: float) -> float:
-    """Return an upper bound on δ(ε) of Gaussian calls, of which some are on Poisson batches.
+    """Return an upper bound on δ(ε) of Gaussian calls, some of which read only Poisson batches.
 
     The bound is the trivial 1 if ε, or sensitivity/σ of a call, is too large for the grids.
     """

@@ -6,7 +6,8 @@ import math
 
 from privcurve.privacy.budget import REPLACE_ONE, relation
 
-# Maximum of the unit to whose integer multiples residuals are rounded; a unit is a power of two.
+# Residuals are rounded to integer multiples of a unit. This is the largest allowed unit; a unit is
+# a power of two.
 LARGEST_UNIT = 2.0**-10
 
 
