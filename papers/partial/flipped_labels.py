@@ -165,13 +165,14 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return the number and the mean α of thresholds in each tenth of the interval `bounds`.
+    """Return a table with a row for each kind of thresholds and each tenth of `bounds`.
 
-    `frames` has, for each kind of thresholds, one table of thresholds per model. Each kind has ten
-    rows, one for each tenth. Further columns describe all models of a kind: `middle_by_outside` is
-    the mean α of the thresholds at most a quarter of the interval from `boundary`, divided by the
-    mean α of all other thresholds; `accuracy` is the mean accuracy of the models' votes on the
-    points `values`, with the labels `positive`.
+    A row has the number of thresholds in the tenth and their mean weight α. `frames` has, for each
+    kind of thresholds, one table of thresholds per model. Some columns have the same value in all
+    ten rows of a kind. `middle_by_outside` is the mean α of the thresholds near `boundary` (at most
+    a quarter of the interval away), divided by the mean α of the others. `accuracy` is the mean,
+    over models, of the accuracy of a model's votes on the points `values`, whose labels are
+    `positive`.
     """
     width = bounds[1] - bounds[0]
     rows = []
@@ -211,10 +212,11 @@ def draw(
     bounds: tuple[float, float],
     boundary: float,
 ) -> Figure:
-    """Draw how often thresholds fall into each tenth of the line, and the weights in one model.
+    """Draw the share of thresholds in each tenth of a line, and the weights α of one model.
 
-    `table` is the result of :func:`summary`; `first` has the thresholds of one model of each kind.
-    The line is the column named `column`, with the ends `bounds`; the label changes at `boundary`.
+    `table` is the result of :func:`summary`. For each kind of thresholds, `first` has the
+    thresholds and weights of one model. The line is the column named `column`, with the ends
+    `bounds`; the label changes at `boundary`.
     """
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)

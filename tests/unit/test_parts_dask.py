@@ -239,6 +239,6 @@ def test_the_recipe_of_a_part_is_sent_without_its_records(write_public_dataset):
     query = Query(2, len(part.n_bins), sum(part.n_bins), clip=1, norm=1)
     assert held.ask("counts", (query,)).sum() == 100 * (len(part.n_bins) + 1)
     assert len(cloudpickle.dumps(held)) < 2000
-    assert repr(held) == "Held(00000.npy)"
+    assert repr(held) == "OpenPart(00000.npy)"
     with pytest.raises(PartError, match="this worker runs privcurve"):
         parts.OpenPart(part, make_rows(part), "0.0.0")

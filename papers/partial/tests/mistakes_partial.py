@@ -30,7 +30,6 @@ EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
 # The noise is small enough that the public classifier wins some rounds, and the private classifier
 # wins other rounds.
-SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
 BOX = Case("dp_logistic_regression", {"noise": "box"})
 PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
 

@@ -356,7 +356,7 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
     if len(errors) == 1:
         raise BreachError(CONTROL, f"only one side ends with {endings[0]}")
     if len(endings) == 2:
-        raise BreachError(CONTROL, f"the sides end with {' and '.join(endings)}")
+        raise BreachError(CONTROL, f"fits of the two tables end with {' and '.join(endings)}")
     if not isinstance(errors[0], ValueError):
         raise BreachError(CONTROL, f"both sides end with {endings[0]}")
     return endings[0]

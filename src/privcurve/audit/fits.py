@@ -50,7 +50,7 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return a copy of a learner in the state in which `fit_records` begins its training."""
 
     def train_nothing(blank: object, learners: Any, *arguments: Any) -> None:
-        """Replace the training; only give each of `learners` the statement that a fit needs."""
+        """Train nothing: only set the privacy statement of each learner, without which fits end."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()
             each._fitted_statement = PrivacyStatement(

@@ -39,8 +39,8 @@ SEALED = "sealed"
 # choice and label, and yet it is so small that the sum of noise and score preserves eight digits of
 # the score.
 FAR = 2.0**22
-# Largest score that a loop may add to its noise, in units of the noise scale; a larger one would
-# come close to FAR, so that noise might not decide.
+# Largest score that a loop may add to its noise, in units of the noise scale. A larger score would
+# come close to FAR, so that the score, and not the prescribed noise, might decide a choice.
 NEARLY = 2.0**20
 
 # A prescribed number is the exact value of the first side, plus a draw of the announced noise times

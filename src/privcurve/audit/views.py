@@ -22,7 +22,8 @@ from privcurve.coding import Floats
 MOST_PAIRED = 8
 # Number of decimals of differences and checksums; more decimals would show rounding errors.
 DIGITS = 9
-# Each of an attribute's first MOST_NUMBERS numbers is a column.
+# Fits are compared in tables with a row per fit. An attribute of the model that is an array fills
+# one column per number, for its first MOST_NUMBERS numbers.
 MOST_NUMBERS = 64
 # To estimate the likelihood ratio, fits are counted in this number of intervals of a column.
 N_CELLS = 12

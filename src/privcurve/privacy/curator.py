@@ -439,10 +439,11 @@ class Curator(Account):
         return codes, Rows.like(labels, of, whole_between(low, high, not is_public))
 
     def batch(self, call: str, records: Records, rate: float) -> Records:
-        """Draw the Poisson batch of a call: each record is in it at a rate, independently.
+        """Draw the Poisson batch of a call: it has each record with probability `rate`.
 
-        A call has one batch, and only this call may use it, by a sum of its rows or in a loop.
-        Raises DoorError if the announced rate differs, or if the call has its batch already.
+        Records are drawn independently. A call has one batch, and no other call may use it, neither
+        for a sum nor in a compiled loop. Raises DoorError if another rate is announced for the
+        call, or if the call has its batch already.
 
         Parameters
         ----------

@@ -376,7 +376,7 @@ class PrivacyStatement:
         return " ".join(parts)
 
     def _claim(self) -> list[str]:
-        """Return the sentences on ε, δ and status; a caveat comes before what the claim means."""
+        """Return the sentences on ε, δ and status: the claim, a caveat, the claim's meaning."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
         if self.status in KNOWN:

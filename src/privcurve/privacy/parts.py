@@ -161,7 +161,7 @@ class OpenPart:
         return OpenPart, (self._part, self._make, VERSION)
 
     def __repr__(self) -> str:
-        return f"Held({Path(self._part.path).name})"
+        return f"OpenPart({Path(self._part.path).name})"
 
     def ask(self, question: str, arguments: tuple[object, ...]) -> Any:
         """Return the answer of the part: the result of the method `question`."""

@@ -24,7 +24,8 @@ MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Integers up to _EXACT are exact as floats. Integers below _MOST_WHOLE fit in 64 bits.
 _EXACT = 2.0**53
 _MOST_WHOLE = 2.0**63
-# Bounds other than 0 lie between these, so that their squares and grids are normal floats.
+# The absolute value of a bound other than 0 lies between LEAST and MOST. So its square, and the
+# unit to which sums with this bound are rounded, are normal floats.
 LEAST, MOST = 2.0**-400, 2.0**400
 # Units that `unit_of` tries for public numbers: most learners multiply by multiples of one of these
 # units.

@@ -74,8 +74,9 @@ def ask_two_columns(trees: Trees) -> bool:
     n_trees, n_inner = column.shape
     every = np.arange(n_trees)
     above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
-    # `above` has, for each node, the column that the path to the node tests. As children come after
-    # their parents, one pass over the nodes fills `above`.
+    # For each node, `above` has the column that the questions above the node test; the loop returns
+    # as soon as there are two such columns. Children come after their parents, so one pass over the
+    # nodes fills `above`.
     for node in range(n_inner):
         earlier, own, first = above[:, node], column[:, node], child[:, node]
         divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])

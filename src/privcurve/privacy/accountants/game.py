@@ -65,13 +65,16 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
 def _pieces_with_peaks(
     before: Floats, steps: int, width: float, shrink: float
 ) -> tuple[Ints, Floats]:
-    """Find the pieces of W inside which a maximum over t can be.
+    """Find the pieces of the upper bound W inside which a maximum over t can be.
 
-    A piece is the part of W between two neighbouring grid points, on which W is linear in u. If s
-    is grid point i, and t is strictly between jh and (j + 1)h, then s − t lies in piece l = i +
-    steps − j − 1, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l, W(u) is
-    intercept + slope · u/u_l. Returns the indices l of the pieces, and for each piece the number
-    A/B · e^{−ε₀−(j+1)h}.
+    W, u, A, B, s and t are as in `bounded_range.py`. `before` has the values of W at grid points
+    with the distance h, `width` is e^h − 1, `shrink` is e^{−ε₀}, and ε₀ = `steps` · h. A piece is
+    the part of W between two neighbouring grid points, on which W is linear in u.
+
+    If s is grid point i, and t is strictly between jh and (j + 1)h, then s − t lies in piece l =
+    i + steps − j − 1, and s − t + ε₀ in piece l + steps. Returns the indices l of the pieces inside
+    which the derivative with respect to t can vanish, and for each piece the number A/B ·
+    e^{−ε₀−(j+1)h}, from which :func:`_peaks` computes the t of the maximum.
     """
     slope = np.empty(len(before) - 1)
     for k in range(len(slope)):
