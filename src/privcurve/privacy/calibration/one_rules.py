@@ -117,9 +117,9 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # If η is the rate of the exponential mechanism and ζ the sensitivity of scores, the privacy loss
-    # of a choice lies in an interval of length 2ηζ (its bounded range). This also holds for the
-    # published calibration, which charges more: ε = 4ηζ.
+    # If η is the rate of the exponential mechanism and ζ the sensitivity of the scores, the privacy
+    # loss of a choice lies in an interval of length 2ηζ (its bounded range). This also holds for
+    # the published calibration, which charges more: ε = 4ηζ.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(
