@@ -186,8 +186,8 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # The message names only columns that `at` can fix. Other columns, such as scores and times,
-    # differ, too.
+    # The rows also differ in columns such as scores and times. The message leaves these out: `at`
+    # cannot select rows by them.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]

@@ -47,8 +47,9 @@ NEARLY = 2.0**20
 # one of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# A prescribed minimum of an objective is a vector of standard normal numbers times one of these
-# factors. Losses are curved near small minima, and flat near large ones.
+# A replay prescribes the model at which an objective is minimal: a vector of standard normal numbers
+# times one of these factors. The training loss is curved near models of small norm, and flat near
+# models of large norm, so both are tried.
 MINIMA = (0.3, 1.0, 10.0)
 
 # Relative tolerance for the distance between a prescribed minimum and the solver's result.

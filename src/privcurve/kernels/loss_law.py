@@ -182,8 +182,10 @@ def add_losses(
     law, first, step
         The distribution of each of the n losses: see :func:`tilted`.
     tilt : float
-        The masses are multiplied by e^(tilt·loss), and scaled to a total of 1.
+        The function multiplies the masses of `law` by e^(tilt·loss) and scales them to a total of
+        1, as the caller did with the masses of the sum.
     n : int
+        Number of losses to add.
     """
     size = len(spectrum)
     log_total = tilted(law, first, step, tilt)[0]

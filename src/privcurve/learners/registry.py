@@ -56,7 +56,7 @@ def hint_multiclass() -> str:
 
 
 def check_n_classes(learner: LearnerEntry, n_classes: int) -> None:
-    """Raise ValueError, which names other learners, if one does not support `n_classes`."""
+    """Raise ValueError if `learner` does not support `n_classes`; name learners that do."""
     if why := learner.refuses(n_classes=n_classes):
         raise ValueError(f"{why}. {hint_multiclass()}")
 

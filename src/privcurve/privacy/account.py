@@ -163,7 +163,7 @@ class Account:
         # In a private selection: the name of the distribution of the number of runs, and the drawn
         # number of runs.
         self._law, self._n_runs = "", 1
-        # The announced statement, and whether the fit ended with this statement.
+        # The privacy statement that the fit announced, and whether the fit has ended with it.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
         # `_settled` maps each entry that was announced without a sensitivity to the same entry with

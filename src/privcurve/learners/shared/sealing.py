@@ -199,8 +199,8 @@ def _line_of(model: Any, attribute: str) -> str:
 
 
 def _seal_for(doors: Sequence[Curator], name: str) -> None:
-    # This loop is a separate function, because in `fit` a local variable for a curator would count
-    # as a reference.
+    # This loop is a separate function: in `fit`, its variable would be one more reference to a
+    # curator, which `_count_references` would count.
     for door in doors:
         for one in (door, *door.parties):
             one.sealed_for = name

@@ -48,8 +48,8 @@ class TreeNoiseRates:
     label_rates: Floats
     mechanism: str  # the mechanism of the splits
     label_noise: str  # the mechanism of the labels
-    # Whether the last level has 1-rules in place of splits and labels; `label_rates` then has the
-    # η_t of these 1-rules.
+    # Whether the last level has 1-rules (a label for each bin of a column) in place of splits and
+    # labels. If so, `label_rates` has the noise rate of the choice of the 1-rules of each round.
     rules: bool
     # Whether weights are divided by their sum (published), or by κn, with the density κ (proved).
     normalise: bool
