@@ -47,9 +47,9 @@ NEARLY = 2.0**20
 # one of these factors.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# A replay prescribes the model at which an objective is minimal: a vector of standard normal numbers
-# times one of these factors. The training loss is curved near models of small norm, and flat near
-# models of large norm, so both are tried.
+# A replay prescribes the model at which an objective is minimal: a vector of standard normal
+# numbers times one of these factors. The training loss is curved near models of small norm, and
+# flat near models of large norm, so both are tried.
 MINIMA = (0.3, 1.0, 10.0)
 
 # Relative tolerance for the distance between a prescribed minimum and the solver's result.
