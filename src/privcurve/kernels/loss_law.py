@@ -183,7 +183,7 @@ def add_losses(
         The distribution of each of the n losses: see :func:`tilted`.
     tilt : float
         The function multiplies the masses of `law` by e^(tilt·loss) and scales them to a total of
-        1, as the caller did with the masses of the sum.
+        1. All losses of a sum must have the same tilt.
     n : int
         Number of losses to add.
     """
