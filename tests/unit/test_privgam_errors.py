@@ -53,7 +53,8 @@ def covered(number):
     )
     model.fit(codes[:n].astype(np.uint8), y[:n].astype(int))
     fitted, hits = model.model_, []
-    for j in range(d):
+    # A column that the fit did not choose has no scores, and so no intervals.
+    for j in (j for j in range(d) if fitted.errors[j].any()):
         # Fitted scores are relative to released counts of people, true scores to all records.
         share = np.bincount(codes[:, j], minlength=n_bins) / N_ALL
         moved = fitted.shapes[j] - share @ fitted.shapes[j]
