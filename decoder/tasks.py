@@ -87,7 +87,8 @@ def public_table(name: str) -> Columns:
 class Source:
     """Draws tasks, from public tables with probability `real`, otherwise from simulated ones.
 
-    `pool` is the folder of simulated tables. Tasks with 30 columns or more are always simulated.
+    `pool` is the folder of simulated tables. For tasks of `WIDE` columns or more, public tables get
+    further columns.
     """
 
     def __init__(

@@ -156,8 +156,11 @@ class ScoredRows:
         self._n_classes, self._n_bins = n_classes, int(starts[-1])
         self._bits, self._norm, self._first = bits, norm, int(starts[1])
         labels = records.labels > 0 if n_classes == 2 else records.labels
+        codes = records.codes.T
+        if len(columns) < len(records.n_bins):  # indexing copies: not where all columns are asked
+            codes = codes[list(columns)]
         self._rows = CodedRows(
-            np.ascontiguousarray(records.codes.T[list(columns)]),
+            np.ascontiguousarray(codes),
             labels.astype(np.uint8),
             records.counts,
             np.concatenate(places),
